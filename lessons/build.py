@@ -37,8 +37,8 @@ from nbclient.exceptions import CellExecutionError
 
 from naive_graph.classroom.exercises import EXERCISES
 from naive_graph.classroom.judging import exercise_named
-from naive_graph.classroom.language import has, languages, lesson_catalogue, paragraphs, translate_lesson
-from naive_graph.classroom.lessons import as_bytes
+from naive_graph.classroom.language import has_translation, languages, lesson_catalogue, paragraphs, translate_lesson
+from naive_graph.classroom.lessons import notebook_bytes
 from naive_graph.classroom.solutions import blank_text, solution_text
 
 HERE = Path(__file__).resolve().parent
@@ -171,7 +171,7 @@ def write(notebook: Any, target: Path) -> Path:
 
 def write_languages(lesson: Path) -> Iterator[Path]:
     """Write a lesson in every other language that has it. A text without a translation stays English, and is told."""
-    for language in (each for each in languages() if has(each, lesson)):
+    for language in (each for each in languages() if has_translation(each, lesson)):
         known = lesson_catalogue(lesson, language).known
         cells = json.loads(lesson.read_bytes())["cells"]
         texts = [
@@ -182,7 +182,7 @@ def write_languages(lesson: Path) -> Iterator[Path]:
         target = lesson.parent / language / lesson.name
         target.parent.mkdir(exist_ok=True)
         notebook = translate_lesson(json.loads(lesson.read_bytes()), lesson, language)  # with what its cells showed
-        target.write_bytes(as_bytes(notebook))
+        target.write_bytes(notebook_bytes(notebook))
         yield target
 
 

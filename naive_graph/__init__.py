@@ -69,7 +69,7 @@ _given, _, _lazily = _lazy_exports(__name__, {
     "tensor.operators.table": "operators tensor_operator",
     "training.loop": "fit",
     "training.model": "Model",
-    "training.trainers": "AdadeltaTrainer AdagradTrainer AdamTrainer CyclicalSGDTrainer MomentumSGDTrainer"
+    "training.optimizers": "AdadeltaTrainer AdagradTrainer AdamTrainer CyclicalSGDTrainer MomentumSGDTrainer"
     " RMSPropTrainer SimpleSGDTrainer",
     "views.altitude_view.altitudes": "altitudes",
     "views.drawing.draw": "draw",

@@ -25,7 +25,7 @@ from .tensor.nodes import LeafNode as LeafNode
 from .tensor.operators.table import operators as operators, tensor_operator as tensor_operator
 from .training.loop import fit as fit
 from .training.model import Model as Model
-from .training.trainers import AdadeltaTrainer as AdadeltaTrainer, AdagradTrainer as AdagradTrainer, AdamTrainer as AdamTrainer, CyclicalSGDTrainer as CyclicalSGDTrainer, MomentumSGDTrainer as MomentumSGDTrainer, RMSPropTrainer as RMSPropTrainer, SimpleSGDTrainer as SimpleSGDTrainer
+from .training.optimizers import AdadeltaTrainer as AdadeltaTrainer, AdagradTrainer as AdagradTrainer, AdamTrainer as AdamTrainer, CyclicalSGDTrainer as CyclicalSGDTrainer, MomentumSGDTrainer as MomentumSGDTrainer, RMSPropTrainer as RMSPropTrainer, SimpleSGDTrainer as SimpleSGDTrainer
 from .views import draw as draw, step as step
 from .views.altitude_view.altitudes import altitudes as altitudes
 from .views.plots.history import History as History

@@ -288,8 +288,8 @@ class GradientCheckError(NaiveGraphError, AssertionError):
 class CommandError(NaiveGraphError, ValueError):
     """A word of a command means nothing where it stands.
 
-    >>> from naive_graph.cli.import_model import sizes_of
-    >>> sizes_of(["batch=many"])
+    >>> from naive_graph.cli.import_model import parse_sizes
+    >>> parse_sizes(["batch=many"])
     Traceback (most recent call last):
     naive_graph.errors.CommandError: 'batch=many' is no size for a name. Write it like batch=4.
     """

@@ -11,7 +11,7 @@ from hypothesis import settings
 
 from naive_graph import Graph
 from naive_graph.core.lock import LOCK
-from naive_graph.engines.choice import Setting
+from naive_graph.engines.select import Setting
 
 # Scripts that ask for torch and for TensorFlow, and tests of what is not installed here.
 collect_ignore = ["interop/networks/make.py", "interop/networks/digits.py", "interop/keras_networks.py"]
@@ -235,10 +235,10 @@ def given(tmp_path_factory):
     if not folder:
         folder = tmp_path_factory.mktemp("parts")
         from naive_graph.errors import MissingToolError
-        from naive_graph.views.playground.parts import _fetch
+        from naive_graph.views.playground.parts import _download
 
         try:
-            _fetch(folder)
+            _download(folder)
         except MissingToolError as error:
             pytest.skip(str(error))
     return Path(folder)

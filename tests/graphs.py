@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 import naive_graph as ng
 from naive_graph import Constant, Graph, PlaceHolder, Variable
-from naive_graph.graph.registry import CURRENT
+from naive_graph.graph.node_factory import CURRENT
 
 # Operators that are smooth and finite wherever the numbers below can lead.
 TAME_UNARY = ["sin", "cos", "tanh", "sigmoid", "softplus", "atan", "erf", "asinh", "square", "neg"]

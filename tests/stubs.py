@@ -16,9 +16,9 @@ from naive_graph.core.compositions import COMPOSITIONS
 from naive_graph.core.numpy_protocol import OBJECT_ARRAY_METHODS, rule_and_operands_for
 from naive_graph.core.rules import RULES
 from naive_graph.tensor.operators.check import ExampleCall
-from naive_graph.tensor.operators.kinds import OfRule, Reduction
+from naive_graph.tensor.operators.families import Reduction, RuleOperator
 from naive_graph.tensor.operators.methods import SPELT
-from naive_graph.tensor.operators.row import Row
+from naive_graph.tensor.operators.operator_def import OperatorDef
 
 HOME = Path(ng.__file__).parent
 MADE = """# Written by tests/stubs.py.
@@ -186,7 +186,9 @@ def plain(name, function, first=None):
 def rows():
     """Rows that are functions of tensors only."""
     return {
-        name: row for name, row in ng.operators().items() if not isinstance(row, OfRule) and name not in COMPOSITIONS
+        name: row
+        for name, row in ng.operators().items()
+        if not isinstance(row, RuleOperator) and name not in COMPOSITIONS
     }
 
 
@@ -196,7 +198,7 @@ def tensor_methods():
     for name, function in vars(TensorNode).items():
         row = (rows() | SPELT).get(name)
         if row is not None and name not in variadic:
-            yield row_of(name, row, "self") if isinstance(row, Row) else plain(name, row, "self")
+            yield row_of(name, row, "self") if isinstance(row, OperatorDef) else plain(name, row, "self")
         elif inspect.isfunction(function) and name not in WRITTEN and not name.startswith("_repr"):
             if name in variadic or function.__module__.startswith("naive_graph.tensor"):
                 yield plain(name, function, "self")
@@ -212,13 +214,13 @@ from ..graph.report import Report, CheckOptions
 from .base import TensorNode
 from .evaluation.arrays import Array
 from .lowering.lower import Lowered
-from .operators.row import Row
+from .operators.operator_def import OperatorDef
 
 Like = TensorNode | Node | float | np.ndarray[Any, Any] | Sequence[Any]  # what an operator takes for a tensor
 
 
 class TensorMethods(Methods[TensorNode, Like]):
-    operator: Row | None
+    operator: OperatorDef | None
     properties: Mapping[str, Any]
     operands: tuple[Any, ...]
     T: TensorNode
@@ -303,7 +305,7 @@ def of_the_room_of_tensors():
     for name, function in COMPOSITIONS.items():
         text += function_of(name, function, "x: Number", "Number", "Number") + "\n"
     for name, row in (rows() | SPELT).items():
-        text += (row_of(name, row) if isinstance(row, Row) else plain(name, row)) + "\n"
+        text += (row_of(name, row) if isinstance(row, OperatorDef) else plain(name, row)) + "\n"
     return text
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import naive_graph as ng
 from naive_graph import LeafNode
-from naive_graph.tensor.operators.kinds import OfRule
+from naive_graph.tensor.operators.families import RuleOperator
 from naive_graph.tensor.operators.methods import SPELT
 
 # Methods that are no functions: NumPy's names for our rules, what is of a batch, and what the room itself asks.
@@ -122,7 +122,7 @@ def test_the_top_tells_of_every_room_in_help():
 
 def test_methods_functions_and_rows_have_the_same_words():
     for name, row in ng.operators().items():
-        if isinstance(row, OfRule) or name in SPELT:
+        if isinstance(row, RuleOperator) or name in SPELT:
             continue
         method, function = getattr(LeafNode, name, None), getattr(ng.tensor, name)
         assert words(function) == words(row)

@@ -13,7 +13,7 @@ FLOORS = [
     "classroom", "site", "cli", "__main__",
 ]  # fmt: skip
 # Doors import by name, so that who lacks a tool loses nothing but what needs it. What they name counts as any import.
-DOORS = {"__init__", "core/lazy_exports", "engines/choice", "tensor/evaluation/arrays"}
+DOORS = {"__init__", "core/lazy_exports", "engines/select", "tensor/evaluation/arrays"}
 BY_NAME = ("import_module", "__import__")
 COMMANDS = "cli/main"  # imports what its table names, and nothing else by name; that counts as any import
 TABLE = (HOUSE / "cli" / "commands.toml").read_text(encoding="utf-8")
@@ -79,7 +79,7 @@ def test_the_first_file_stands_alone():
 
 
 def test_imports_by_name_are_followed():
-    assert "engines/direct/engine" in USES["engines/choice"]
+    assert "engines/direct/engine" in USES["engines/select"]
     assert {"cli/tour", "cli/classes"} <= USES[COMMANDS] and TABLE.count("runs = ") == 18
     assert FILES[COMMANDS].read_text(encoding="utf-8").count("import_module(") == 1
     assert "training/loop" in USES["training"] & USES["__init__"]

@@ -20,7 +20,7 @@ from naive_graph import (
     lower,
     mean,
 )
-from naive_graph.graph.registry import CURRENT
+from naive_graph.graph.node_factory import CURRENT
 from naive_graph.sequential.layers import Activation, Dense
 from naive_graph.tensor import conv2d, max_pool2d
 from naive_graph.training import parameter

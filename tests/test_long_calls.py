@@ -12,7 +12,7 @@ from graphs import check_consistent
 from terminals import seen_in_a_terminal
 
 from naive_graph import Graph, LeafNode, Model, Program, Variable, gradients, lower, step
-from naive_graph.engines.choice import Setting
+from naive_graph.engines.select import Setting
 from naive_graph.training.initialisers import const
 
 pytest.importorskip("llvmlite")
@@ -21,7 +21,7 @@ SETUP = """
 import os, sys, tempfile
 from naive_graph import Graph, LeafNode, Model, Program, Variable, gradients, lower, progress, step
 from naive_graph.core import plan, progress as room, sweep
-from naive_graph.engines.choice import Setting
+from naive_graph.engines.select import Setting
 room.PATIENCE = room.PACE = 0.0
 plan.FEW = sweep.FEW = room.FEW = 0
 Setting.default = "reference"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from naive_graph.cli.main import command_line
+from naive_graph.cli.main import build_parser
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -49,7 +49,7 @@ def test_every_room_that_exists_is_on_the_map():
 
 @pytest.mark.parametrize("command", re.findall(r"naive-graph (\w+(?: new| check)?)", SHELL))
 def test_every_command_exists(command):
-    assert command_line().parse_known_args([*command.split(), "word"])[0].command == command.split()[0]
+    assert build_parser().parse_known_args([*command.split(), "word"])[0].command == command.split()[0]
 
 
 @pytest.mark.parametrize("part", ['pip" install -q -e ".[dev]"', 'python" -m pytest'])

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from naive_graph import __version__
-from naive_graph.cli.lessons import hand_out
+from naive_graph.cli.lessons import copy_lessons
 
 ROOT = Path(__file__).resolve().parents[1]
 WHEEL, SOURCE = os.environ.get("NAIVE_GRAPH_WHEEL", ""), os.environ.get("NAIVE_GRAPH_SOURCE", "")
@@ -109,7 +109,7 @@ def test_an_installed_wheel_copies_the_lessons(installed, tmp_path):
     ended = run(installed, "lessons", "mine", "--copy-only", cwd=tmp_path)
     assert (ended.returncode, ended.stderr) == (0, "")
     theirs = {path.name: path.read_bytes() for path in (tmp_path / "mine").glob("*.ipynb")}
-    hand_out(sorted((ROOT / "lessons").glob("*.ipynb")), tmp_path / "ours")
+    copy_lessons(sorted((ROOT / "lessons").glob("*.ipynb")), tmp_path / "ours")
     assert theirs == {path.name: path.read_bytes() for path in (tmp_path / "ours").glob("*.ipynb")}
 
 

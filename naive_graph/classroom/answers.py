@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from typing import Any, NamedTuple, NoReturn
 
-from .program_slice import bound, slice_statements
+from .program_slice import bound_names, slice_statements
 from .run_answer import AnswerWatch, Stopped, format_error, learners_line
 
 CELLS = 10, 10**12, False  # limits: 10 times a call's seconds, no limit of lines, all functions allowed
@@ -18,7 +18,7 @@ MOST_NAMES = 3  # of one answer
 MAGIC = re.compile(r"^([ \t]*)[%!?].*$", re.MULTILINE)  # what IPython knows, and Python does not
 
 
-class Trouble(NamedTuple):
+class AnswerProblem(NamedTuple):
     """Why there is no answer to test: "missing", "unfinished" or "does_not_run", and a sentence."""
 
     name: str
@@ -38,79 +38,81 @@ def parse_cell(cell: str) -> ast.Module:
             raise error from None
 
 
-def checks(cell: str) -> Iterator[tuple[str, ast.expr]]:
+def find_checks_in(cell: str) -> Iterator[tuple[str, ast.expr]]:
     """Yield the check(...) calls in a cell: the exercise's name or number, and the answer's expression.
 
-    >>> [(name, ast.unparse(answer)) for name, answer in checks('check("kahn", my_kahn)')]
+    >>> [(name, ast.unparse(answer)) for name, answer in find_checks_in('check("kahn", my_kahn)')]
     [('kahn', 'my_kahn')]
-    >>> [(name, ast.unparse(answer)) for name, answer in checks('check(answer=mine, name="kahn")')]
+    >>> [(name, ast.unparse(answer)) for name, answer in find_checks_in('check(answer=mine, name="kahn")')]
     [('kahn', 'mine')]
     """
-    for call in calls(cell, "check"):
+    for call in find_calls(cell, "check"):
         arguments = dict(zip(("name", "answer"), call.args)) | {keyword.arg: keyword.value for keyword in call.keywords}
         if isinstance(arguments.get("name"), ast.Constant) and "answer" in arguments:
             yield str(arguments["name"].value), arguments["answer"]
 
 
-def _names_first(call: ast.Call) -> bool:
+def _has_literal_name(call: ast.Call) -> bool:
     return bool(call.args) and isinstance(call.args[0], ast.Constant)
 
 
-def calls(cell: str, name: str) -> Iterator[Any]:
+def find_calls(cell: str, name: str) -> Iterator[Any]:
     """The calls of check("...", ...) or predict("...", ...) in a cell."""
     try:
         tree = parse_cell(cell)
     except (SyntaxError, ValueError):
         return
     for part in ast.walk(tree):
-        if isinstance(part, ast.Call) and (_names_first(part) or (name == "check" and part.keywords)):
+        if isinstance(part, ast.Call) and (_has_literal_name(part) or (name == "check" and part.keywords)):
             if name in (getattr(part.func, "id", ""), getattr(part.func, "attr", "")):
                 yield part
 
 
-def expressions(cells: list[str], known_as: set[str], expression: str) -> list[str]:
+def candidate_expressions(cells: list[str], known_as: set[str], expression: str) -> list[str]:
     """Candidate expressions for the answer: the expected one, then those of the notebook's checks, last one first."""
-    answers = [ast.unparse(answer) for cell in cells for name, answer in checks(cell) if name in known_as]
+    answers = [ast.unparse(answer) for cell in cells for name, answer in find_checks_in(cell) if name in known_as]
     return list(dict.fromkeys([expression, *reversed(answers)]))[:MOST_NAMES]
 
 
-def evaluate_answer(cells: list[str], known_as: set[str], expression: str) -> tuple[Trouble | None, Any]:
+def evaluate_answer(cells: list[str], exercise_names: set[str], expression: str) -> tuple[AnswerProblem | None, Any]:
     """Run the statements that the answer depends on, up to the last cell that checks it. Returns (problem, answer).
 
     As in a notebook, what raises does not keep the rest from running.
     """
-    wanted = {part.id for part in ast.walk(ast.parse(expression)) if isinstance(part, ast.Name)}
-    home, unread = _statements(cells, known_as)
+    needed_names = {part.id for part in ast.walk(ast.parse(expression)) if isinstance(part, ast.Name)}
+    cell_of_statement, syntax_problem = _statements_to_check(cells, exercise_names)
     scope: dict[str, Any] = {"__name__": "__main__"}
     raised: list[BaseException] = []
     with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()), AnswerWatch(*CELLS) as watch:
         try:
-            for statement in slice_statements(home, wanted):
-                _run(cells, home[statement], statement, scope, raised)
+            for statement in slice_statements(cell_of_statement, needed_names):
+                _run_statement(cells, cell_of_statement[statement], statement, scope, raised)
             answer = eval(expression, scope)
         except Stopped:
             message = "do not end when they are run; they were stopped"
-            return Trouble("does_not_run", f"The cells {message}{watch.where and f' in {watch.where}'}."), None
+            return AnswerProblem("does_not_run", f"The cells {message}{watch.where and f' in {watch.where}'}."), None
         except BaseException as error:
-            return _trouble(raised, error, unread, wanted), None
+            return _diagnose(raised, error, syntax_problem, needed_names), None
     if not callable(answer):
-        return Trouble("does_not_run", f"{expression} is no function, but of type {type(answer).__name__}."), None
+        return AnswerProblem("does_not_run", f"{expression} is no function, but of type {type(answer).__name__}."), None
     return None, answer
 
 
-def _run(cells: list[str], index: int, statement: ast.stmt, scope: dict[str, Any], raised: list[BaseException]) -> None:
+def _run_statement(
+    cells: list[str], index: int, statement: ast.stmt, scope: dict[str, Any], raised: list[BaseException]
+) -> None:
     try:
-        exec(_code(cells[index], [statement], f"<cell {index + 1}>"), scope)
+        exec(_compile_statements(cells[index], [statement], f"<cell {index + 1}>"), scope)
     except Stopped:
         raise
     except BaseException as error:
         raised.append(error)
         if isinstance(error, ImportError) and isinstance(statement, (ast.Import, ast.ImportFrom)):
-            for name in bound(statement):
-                scope.setdefault(name, NotThere(str(error.name)))
+            for name in bound_names(statement):
+                scope.setdefault(name, FailedImport(str(error.name)))
 
 
-class NotThere:
+class FailedImport:
     """Stands for a name whose import failed: any use raises ImportError with the reason."""
 
     def __init__(self, module: str) -> None:
@@ -127,20 +129,20 @@ class NotThere:
     __call__ = __iter__ = __getitem__ = _refuse
 
 
-def _trouble(raised: list[BaseException], error: BaseException, unread: str, wanted: set[str]) -> Trouble:
+def _diagnose(raised: list[BaseException], error: BaseException, unread: str, wanted: set[str]) -> AnswerProblem:
     """Why there is no answer: not written, not defined, or the first exception with its place."""
     if any(isinstance(exception, NotImplementedError) for exception in raised):
-        return Trouble("unfinished", "It is not written yet: it raises NotImplementedError.")
+        return AnswerProblem("unfinished", "It is not written yet: it raises NotImplementedError.")
     if not raised and isinstance(error, NameError) and error.name in wanted:
-        return Trouble("missing", unread or f"There is no {error.name} in the notebook.")
+        return AnswerProblem("missing", unread or f"There is no {error.name} in the notebook.")
     first = [*raised, error][0]
     where = learners_line(first)
-    return Trouble("does_not_run", f"The cells cannot be run: {format_error(first)}{where and f' ({where})'}.")
+    return AnswerProblem("does_not_run", f"The cells cannot be run: {format_error(first)}{where and f' ({where})'}.")
 
 
-def _statements(cells: list[str], known_as: set[str]) -> tuple[dict[ast.stmt, int], str]:
+def _statements_to_check(cells: list[str], known_as: set[str]) -> tuple[dict[ast.stmt, int], str]:
     """The statements down to the last check, in order, each with the place of its cell; and why a cell is left out."""
-    checking = [index for index, cell in enumerate(cells) if any(name in known_as for name, _ in checks(cell))]
+    checking = [index for index, cell in enumerate(cells) if any(name in known_as for name, _ in find_checks_in(cell))]
     home: dict[ast.stmt, int] = {}
     unread = ""
     for cell_index, cell in enumerate(cells[: checking[-1] + 1] if checking else cells):
@@ -152,7 +154,7 @@ def _statements(cells: list[str], known_as: set[str]) -> tuple[dict[ast.stmt, in
     return home, unread
 
 
-def _code(cell: str, statements: list[ast.stmt], file: str) -> Any:
+def _compile_statements(cell: str, statements: list[ast.stmt], file: str) -> Any:
     """Compile statements of a cell, with its source in linecache for tracebacks."""
     linecache.cache[file] = len(cell), None, cell.splitlines(keepends=True), file
     return compile(ast.Module(statements, []), file, "exec")

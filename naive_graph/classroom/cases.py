@@ -22,13 +22,13 @@ LONGEST_TEXT = 12  # nodes that are written out
 LARGE = 999  # nodes; a graph of more is a chain
 
 
-class Twin:
+class PlainNode:
     """A lightweight stand-in for a library node: operands (`last`), consumers (`next`), value, partials by position."""
 
     def __init__(self, value: float = 0.0) -> None:
         self.name = ""
-        self.last: list[Twin] = []
-        self.next: list[Twin] = []
+        self.last: list[PlainNode] = []
+        self.next: list[PlainNode] = []
         self.value = value
         self.partials: list[float] = []
 
@@ -43,38 +43,38 @@ class GraphRecipe(NamedTuple):
     def size(self) -> int:
         return len(self.leaves) + len(self.operators)
 
-    def operands(self, place: int) -> tuple[int, ...]:
-        return self.operators[place - len(self.leaves)][1] if place >= len(self.leaves) else ()
+    def operands(self, node_index: int) -> tuple[int, ...]:
+        return self.operators[node_index - len(self.leaves)][1] if node_index >= len(self.leaves) else ()
 
     def reached(self, start: int) -> set[int]:
         """The indices of a node and of all nodes that it depends on."""
-        reachable, waiting = {start}, [start]
-        for index in waiting:
+        reachable, pending = {start}, [start]
+        for index in pending:
             new = set(self.operands(index)) - reachable
             reachable |= new
-            waiting.extend(new)
+            pending.extend(new)
         return reachable
 
     def in_order(self) -> list[int]:
         """The indices in topological order (Kahn's algorithm), without nodes on a cycle or behind one."""
-        waits = [len(self.operands(place)) for place in range(self.size)]
-        consumers: list[list[int]] = [[] for _ in waits]
+        missing_counts = [len(self.operands(place)) for place in range(self.size)]
+        consumers: list[list[int]] = [[] for _ in missing_counts]
         for index in range(self.size):
             for operand in self.operands(index):
                 consumers[operand].append(index)
-        order = [leaf for leaf, count in enumerate(waits) if not count]
+        order = [leaf for leaf, count in enumerate(missing_counts) if not count]
         for index in order:
             for consumer in consumers[index]:
-                waits[consumer] -= 1
-                if not waits[consumer]:
+                missing_counts[consumer] -= 1
+                if not missing_counts[consumer]:
                     order.append(consumer)
         return order
 
     @property
-    def cyclic(self) -> bool:
+    def is_cyclic(self) -> bool:
         return len(self.in_order()) < self.size
 
-    def shuffle_rows(self, seed: int) -> tuple[GraphRecipe, list[int]]:
+    def shuffle_operators(self, seed: int) -> tuple[GraphRecipe, list[int]]:
         """The same graph with its operators in another order, so that no order of rows or names is an answer.
 
         Also the new place of each place.
@@ -95,8 +95,8 @@ class GraphRecipe(NamedTuple):
             )
         return ", ".join(parts) + (f", and so on: {self.size:,} nodes" if len(self.operators) > LONGEST_TEXT else "")
 
-    def twins(self) -> list[Twin]:
-        twins = [Twin(value) for value in self.leaves] + [Twin() for _ in self.operators]
+    def twins(self) -> list[PlainNode]:
+        twins = [PlainNode(value) for value in self.leaves] + [PlainNode() for _ in self.operators]
         for index, twin in enumerate(twins):
             twin.name = name_by_index(index)
         for index, (_, operands) in enumerate(self.operators, len(self.leaves)):
@@ -108,10 +108,10 @@ class GraphRecipe(NamedTuple):
             twin.value, twin.partials = _compute_operator(name, [operand.value for operand in twin.last])
         return twins
 
-    def nodes(self, twins: Sequence[Twin] = ()) -> list[Any]:
+    def nodes(self, twins: Sequence[PlainNode] = ()) -> list[Any]:
         """The graph in the library's nodes, named, with the values of their twins. Call it inside Graph.scratch()."""
         nodes = self._drawn()
-        for index in [] if self.cyclic else range(len(self.leaves), self.size):  # no sweep is needed for it
+        for index in [] if self.is_cyclic else range(len(self.leaves), self.size):  # no sweep is needed for it
             nodes[index].tables.set_leaf_value(nodes[index].row, (twins or (twins := self.twins()))[index].value)
         return nodes
 
@@ -130,9 +130,9 @@ class GraphRecipe(NamedTuple):
         return nodes
 
 
-def name_by_index(place: int) -> str:
+def name_by_index(node_index: int) -> str:
     """The name of a node by its index: a, b, c ..., n26."""
-    return "abcdefghijklmnopqrstuvwxyz"[place] if place < 26 else f"n{place}"
+    return "abcdefghijklmnopqrstuvwxyz"[node_index] if node_index < 26 else f"n{node_index}"
 
 
 def _compute_operator(name: str, values: list[float]) -> tuple[float, list[float]]:
@@ -174,7 +174,7 @@ def plain_case(text: str, *arguments: Any, features: str = "") -> ExerciseCase:
 
 def arguments_text(names: Iterable[str], arguments: Sequence[Any]) -> str:
     """Arguments by their names; long ones are cut."""
-    return ", ".join(f"{name} = {_cut(repr(value))}" for name, value in zip(names, arguments))
+    return ", ".join(f"{name} = {_shorten(repr(value))}" for name, value in zip(names, arguments))
 
 
 def build_cases(
@@ -201,7 +201,7 @@ def build_fresh_cases(make: Callable[[], list[ExerciseCase]]) -> list[ExerciseCa
 _FRESH: ContextVar[str] = ContextVar("fresh", default="")
 
 
-def chance_of(seed: int | str) -> random.Random:
+def make_random(seed: int | str) -> random.Random:
     """A random generator from a seed, always the same; inside `fresh_cases()` a different one."""
     return random.Random(f"{_FRESH.get()} {seed}" if _FRESH.get() else seed)
 
@@ -222,10 +222,10 @@ def drawn(cases: Callable[[random.Random], Iterable[Any]], seed: str) -> list[An
     >>> [len(drawn(lambda chance: [[1.0], [chance.random()]], seed)) for seed in ("", "ada")]
     [2, 3]
     """
-    return list({repr(case): case for some in ("", seed) for case in cases(chance_of(some))}.values())
+    return list({repr(case): case for seed_text in ("", seed) for case in cases(make_random(seed_text))}.values())
 
 
-def _cut(text: str) -> str:
+def _shorten(text: str) -> str:
     return text if len(text) < 600 else f"{text[:200]} ... ({len(text) - 200:,} more letters)"
 
 
@@ -244,15 +244,19 @@ class Formula:
 
 
 def graph_case(
-    recipe: GraphRecipe, arrange: Callable[..., tuple[Any, ...]], told: str, target: int | None, features: set[str],
+    recipe: GraphRecipe,
+    arrange: Callable[..., tuple[Any, ...]],
+    text_suffix: str,
+    target: int | None,
+    features: set[str],
     names: str = "",
-) -> ExerciseCase:  # fmt: skip
+) -> ExerciseCase:
     """A case over a graph. arrange: the arguments, from the nodes and a function that gives partials.
 
     names: "alike" if all nodes have one name, "none" if they have none.
     """
 
-    twin_cache: list[list[Twin]] = []
+    twin_cache: list[list[PlainNode]] = []
 
     def ask(real: bool) -> ExerciseCall:
         twins = twin_cache[0] if twin_cache else recipe.twins()
@@ -269,10 +273,17 @@ def graph_case(
 
         return ExerciseCall(arrange(nodes, partials), nodes, visited)
 
-    due = frozenset() if target is None else frozenset(recipe.reached(target))
-    most = 20 + 4 * (recipe.size + sum(len(operands) for _, operands in recipe.operators))
-    told += {"alike": ", all nodes called n", "none": ", nodes without names"}.get(names, "")
-    return ExerciseCase(f"{recipe.text() or 'no nodes'}{told}", ask, frozenset(features), recipe, due, most)
+    expected_visits = frozenset() if target is None else frozenset(recipe.reached(target))
+    max_partials_calls = 20 + 4 * (recipe.size + sum(len(operands) for _, operands in recipe.operators))
+    text_suffix += {"alike": ", all nodes called n", "none": ", nodes without names"}.get(names, "")
+    return ExerciseCase(
+        f"{recipe.text() or 'no nodes'}{text_suffix}",
+        ask,
+        frozenset(features),
+        recipe,
+        expected_visits,
+        max_partials_calls,
+    )
 
 
 # --- the graphs -----------------------------------------------------------------
@@ -297,7 +308,7 @@ def small_graphs() -> Iterator[GraphRecipe]:
 
 def random_graphs(count: int, seed: int = 7) -> Iterator[GraphRecipe]:
     """Graphs of three to twelve operators, small ones first; values may be equal, operators may have three operands."""
-    chance = chance_of(seed)
+    chance = make_random(seed)
     for i in range(count):
         leaves = tuple(chance.choice((0.5, 1.5, 2.0, -1.0)) for _ in range(1 + int(chance.random() * 3)))
         operators: list[tuple[str, tuple[int, ...]]] = []
@@ -314,7 +325,7 @@ def chain(length: int) -> GraphRecipe:
     return GraphRecipe((0.5,), tuple(("sin", (i,)) for i in range(length - 1)))
 
 
-def many_roads() -> list[GraphRecipe]:
+def many_path_graphs() -> list[GraphRecipe]:
     """Few nodes with exponentially many paths: 20 levels of x = x * x, and 30 diamonds in a row."""
     diamonds: list[tuple[str, tuple[int, ...]]] = []
     for top in range(0, 90, 3):
@@ -322,7 +333,7 @@ def many_roads() -> list[GraphRecipe]:
     return [GraphRecipe((1.0,), tuple(("mul", (i, i)) for i in range(20))), GraphRecipe((0.5,), tuple(diamonds))]
 
 
-def names_of(seed: int, size: int) -> str:
+def naming_mode(seed: int, size: int) -> str:
     """How nodes are named: distinctly (""), all the same ("alike") or not ("none"), to catch lookups by name."""
     return ("", "alike", "none")[seed % 3] if 4 < size < LARGE else ""
 
@@ -330,7 +341,7 @@ def names_of(seed: int, size: int) -> str:
 ROADS = "roads lead through"  # a feature says how many
 
 
-def roads_told(recipe: GraphRecipe) -> set[str]:
+def path_count_feature(recipe: GraphRecipe) -> set[str]:
     """A feature with the number of paths from results to leaves, if there are very many."""
     roads = [1] * len(recipe.leaves) + [0] * len(recipe.operators)
     for index in recipe.in_order()[len(recipe.leaves) :]:
@@ -348,16 +359,18 @@ CYCLES = (
 
 def shape_features(recipe: GraphRecipe, target: int | None = None) -> set[str]:
     """A graph's special features, each worded to end the sentence "it is wrong when ..."."""
-    places = range(recipe.size)
-    operands = [recipe.operands(index) for index in places]
-    users = [{index for index in places if i in operands[index]} for i in places] if recipe.size < 100 else []
+    node_indices = range(recipe.size)
+    operands = [recipe.operands(index) for index in node_indices]
+    users = (
+        [{index for index in node_indices if i in operands[index]} for i in node_indices] if recipe.size < 100 else []
+    )
     features = {
         "a node stands twice among the operands of one node": any(len(set(each)) < len(each) for each in operands),
         "a node has two users": any(len(each) > 1 for each in users),
         "a node has more than one operand": any(len(set(each)) > 1 for each in operands),
         "there is an operator": bool(recipe.operators),
         "an operator stands on another operator": any(i >= len(recipe.leaves) for operand in operands for i in operand),
-        "there is a cycle": recipe.cyclic,
+        "there is a cycle": recipe.is_cyclic,
         "there is more than one node": recipe.size > 1,
         "there are no nodes": not recipe.size,
         "there are thousands of nodes": recipe.size > 999,
@@ -366,10 +379,10 @@ def shape_features(recipe: GraphRecipe, target: int | None = None) -> set[str]:
         features["y is not the last node"] = target < recipe.size - 1
         features["there is a node that y does not depend on"] = len(recipe.reached(target)) < recipe.size
         features["y is a leaf"] = target < len(recipe.leaves)
-    return {feature for feature, holds in features.items() if holds} | roads_told(recipe)
+    return {feature for feature, holds in features.items() if holds} | path_count_feature(recipe)
 
 
-def targets(recipe: GraphRecipe) -> Sequence[int]:
+def choose_targets(recipe: GraphRecipe) -> Sequence[int]:
     """The indices to use as y: the last, one in the middle, and in the smallest graphs all."""
     last = recipe.size - 1
     return range(last, -1, -1) if len(recipe.operators) < 2 else sorted({last, last // 2 + 1}, reverse=True)

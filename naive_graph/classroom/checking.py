@@ -12,7 +12,7 @@ from ..errors import LessonError
 from .exercise import Exercise
 from .judging import verdict
 from .mutation import mutants
-from .run_answer import Asked, ask
+from .run_answer import Asked, run_all_cases
 from .solutions import solution_text
 
 
@@ -30,31 +30,31 @@ def check_cases(exercise: Exercise) -> None:
         raise LessonError(f"The exercise {name} has no cases. Let cases() yield the arguments of some.")
     if texts[0] != texts[1]:
         raise LessonError(f"The cases of {name} are others each time. Draw them from the chance that cases is given.")
-    outcome = verdict(exercise, ask(exercise, _answer(exercise, solution_text(exercise))))
+    outcome = verdict(exercise, run_all_cases(exercise, _load_answer(exercise, solution_text(exercise))))
     if not outcome.passed:
         hint = "Learners see the function alone: what it needs is imported and made inside it."
         raise LessonError(f"The solution of {name} does not pass. {outcome.message}\n{hint}")
 
 
-def _answer(exercise: Exercise, text: str) -> Any:
+def _load_answer(exercise: Exercise, text: str) -> Any:
     scope: dict[str, Any] = {}
     exec(compile(text, f"<{exercise.name}>", "exec"), scope)
     return scope[exercise.name]
 
 
-def _passes(exercise: Exercise, outcomes: Asked) -> bool:
+def _passes_all(exercise: Exercise, outcomes: Asked) -> bool:
     complete = len(outcomes) == len(exercise.cases)
     return complete and all(
         exercise.right(i, outcome) for i, pair in enumerate(outcomes) for outcome in pair if outcome is not None
     )
 
 
-def untold_mistakes(exercise: Exercise) -> Iterator[str]:
+def undetected_mistakes(exercise: Exercise) -> Iterator[str]:
     """Yield a message for each misconception that passes all cases, and each pair that no case distinguishes."""
     done: dict[str, Asked] = {}
     for key in exercise.misconceptions:
-        done[key] = ask(exercise, exercise.answer_with((key,)))
-        if _passes(exercise, done[key]):
+        done[key] = run_all_cases(exercise, exercise.answer_with((key,)))
+        if _passes_all(exercise, done[key]):
             yield f"{key}: no case shows it. Add a case in which it gives another value than the solution."
             del done[key]
     for one, other in combinations(done, 2):
@@ -63,15 +63,15 @@ def untold_mistakes(exercise: Exercise) -> Iterator[str]:
             yield f"{one} and {other} do the same in every case. Add a case that tells them apart, or make them one."
 
 
-def untold_mutants(exercise: Exercise) -> tuple[list[str], int]:
+def surviving_mutants(exercise: Exercise) -> tuple[list[str], int]:
     """The changed lines of mutants that pass all cases, and the number of mutants tried (mutation testing)."""
     passed, count = [], 0
     for line, text in mutants(solution_text(exercise)):
         try:
-            answer = _answer(exercise, text)
+            answer = _load_answer(exercise, text)
         except Exception:
             continue  # it does not even begin
         count += 1
-        if _passes(exercise, ask(exercise, answer)):
+        if _passes_all(exercise, run_all_cases(exercise, answer)):
             passed.append(line)
     return passed, count

@@ -20,13 +20,13 @@ from typing import Any, NamedTuple
 from unicodedata import normalize
 from zipfile import BadZipFile, ZipFile, ZipInfo
 
-from ..core.files import write_whole
-from ..core.imports import defer_sigint
+from ..core.files import write_atomically
+from ..core.optional_deps import defer_sigint
 from ..errors import LessonError
 from .course import Course
 from .exercises.tiny import graded_part
 from .handed_in import MOST_BYTES, STAMP, TINY
-from .mark_tables import IDS, ids_text, read_ids
+from .mark_tables import IDS, ids_csv, read_ids
 
 MOODLE = re.compile(r"(?:.*/)?([^/]+)_(\d{1,18})_assignsubmission_(?:file|onlinetext)(?:_?/(?:.*/)?|_)([^/]+)")
 CANVAS = re.compile(r"(?:.*/)?([^/]+?)(_LATE)?_(\d{1,18})_(\d{1,18})_([^/]+)")
@@ -43,12 +43,12 @@ class Submission(NamedTuple):
     number: str
     file: str
     entry: ZipInfo
-    came: datetime | None
+    submitted_at: datetime | None
     late: bool | None
     order: tuple[float, ...]
 
 
-def collect(course: Course, file: Path, wished: str, renew: bool, tell: Callable[[str], Any]) -> bool:
+def collect(course: Course, file: Path, wished: str, renew: bool, print_line: Callable[[str], Any]) -> bool:
     """Copy each student's newest files to submitted/; True if all could be taken. After an error nothing has changed.
 
     wished: the lesson, by the beginning of its name; if empty, the files' names say it. renew: take it also where
@@ -60,7 +60,7 @@ def collect(course: Course, file: Path, wished: str, renew: bool, tell: Callable
     try:
         submitted.mkdir(exist_ok=True)
         with ZipFile(file) as archive, TemporaryDirectory(prefix=".collecting-", dir=submitted) as beside:
-            return _collect_archive(course, archive, Path(beside), wished_lesson(course, wished), renew, tell)
+            return _collect_archive(course, archive, Path(beside), resolve_lesson(course, wished), renew, print_line)
     except LessonError:
         raise
     except (BadZipFile, OSError, EOFError, RuntimeError, ValueError, zlib.error) as error:
@@ -69,49 +69,60 @@ def collect(course: Course, file: Path, wished: str, renew: bool, tell: Callable
 
 
 def _collect_archive(
-    course: Course, archive: ZipFile, beside: Path, wished: str, renew: bool, tell: Callable[[str], Any]
+    course: Course, archive: ZipFile, staging: Path, wished: str, renew: bool, print_line: Callable[[str], Any]
 ) -> bool:
-    taken, others = submissions(archive)
-    newest, moves = _newest(course, taken, wished), []
-    all_taken = {other.student for other in others} <= {each.student for each in taken}
+    gradable, others = submissions(archive)
+    newest, moves = _newest_submissions(course, gradable, wished), []
+    all_taken = {other.student for other in others} <= {submission_entry.student for submission_entry in gradable}
     for ignored in others:
-        tell(f"not taken: {ignored.student}: {ignored.file} is no notebook")
+        print_line(f"not taken: {ignored.student}: {ignored.file} is no notebook")
     if not newest:
         raise LessonError(f"{archive.filename} holds no notebook named as Moodle or Canvas name them. Collect by hand.")
-    if sum(min(each.entry.file_size, MOST_BYTES) for some in newest.values() for each in some.values()) > MOST_IN_ALL:
+    if (
+        sum(
+            min(submission_entry.entry.file_size, MOST_BYTES)
+            for lesson_files in newest.values()
+            for submission_entry in lesson_files.values()
+        )
+        > MOST_IN_ALL
+    ):
         raise LessonError(f"{archive.filename} unfolds to more than 4 GB. Divide it.")
-    for (student, lesson), some in sorted(newest.items()):
-        folder, made = course.folder / "submitted" / student / lesson, beside / "new" / student / lesson
+    for (student, lesson), lesson_files in sorted(newest.items()):
+        folder, staged_folder = course.folder / "submitted" / student / lesson, staging / "new" / student / lesson
         if folder.parent.is_symlink() or folder.is_symlink():
-            tell(f"not taken: {student}, {lesson}: its place in submitted is a link, and no link is followed.")
+            print_line(f"not taken: {student}, {lesson}: its place in submitted is a link, and no link is followed.")
             all_taken = False
             continue
         files = {}
-        for name, submission in some.items():
+        for name, submission in lesson_files.items():
             with archive.open(submission.entry) as opened:
                 files[name] = opened.read(MOST_BYTES + 1)
         if large := [name for name, data in files.items() if len(data) > MOST_BYTES]:
-            tell(f"not taken: {student}, {lesson}: {large[0]} is larger than {MOST_BYTES >> 20} MB.")
+            print_line(f"not taken: {student}, {lesson}: {large[0]} is larger than {MOST_BYTES >> 20} MB.")
             all_taken = False
             continue
-        files[STAMP] = max(_stamp(course, lesson, each) for each in some.values()).encode()
-        _make(made, folder, files)
-        if not folder.exists() or (renew and not _same(files, folder)):
-            moves.append((made, folder))
-        elif not _same(files, folder):
-            tell(f"kept as it is: {folder} (--renew takes what the ZIP holds)")
-        if any(each.late for each in some.values()):
-            tell(f"{student}, {lesson}: Canvas says late, not by how much. It counts as one day: mend {folder / STAMP}")
+        files[STAMP] = max(
+            _timestamp_text(course, lesson, submission_entry) for submission_entry in lesson_files.values()
+        ).encode()
+        _prepare_folder(staged_folder, folder, files)
+        if not folder.exists() or (renew and not _is_unchanged(files, folder)):
+            moves.append((staged_folder, folder))
+        elif not _is_unchanged(files, folder):
+            print_line(f"kept as it is: {folder} (--renew takes what the ZIP holds)")
+        if any(submission_entry.late for submission_entry in lesson_files.values()):
+            print_line(
+                f"{student}, {lesson}: Canvas says late, not by how much. It counts as one day: mend {folder / STAMP}"
+            )
     ids = read_ids(course.folder) | {
-        (student, lesson, each.system): each.number
-        for (student, lesson), some in newest.items()
-        for each in some.values()
+        (student, lesson, submission_entry.system): submission_entry.number
+        for (student, lesson), lesson_files in newest.items()
+        for submission_entry in lesson_files.values()
     }
-    (beside / "old").mkdir()
+    (staging / "old").mkdir()
     with defer_sigint():
-        _move(moves, beside / "old")
-    write_whole(course.folder / IDS, ids_text(ids).encode(), LessonError)
-    tell(f"collected: {len(moves)} new of {len(newest)}, in {course.folder / 'submitted'}")
+        _move_or_roll_back(moves, staging / "old")
+    write_atomically(course.folder / IDS, ids_csv(ids).encode(), LessonError)
+    print_line(f"collected: {len(moves)} new of {len(newest)}, in {course.folder / 'submitted'}")
     return all_taken
 
 
@@ -123,26 +134,26 @@ def submissions(archive: ZipFile) -> tuple[list[Submission], list[Submission]]:
     entries = archive.infolist()
     if len(entries) > MOST_ENTRIES:
         raise LessonError(f"{archive.filename} has {len(entries):,} entries, and at most {MOST_ENTRIES:,} are read.")
-    candidates = [submission for position, entry in enumerate(entries) for submission in _read(entry, position)]
+    candidates = [submission for position, entry in enumerate(entries) for submission in _parse_entry(entry, position)]
     numbers = defaultdict(set)
     for candidate in candidates:
         numbers[candidate.student.casefold()].add(candidate.number)
-    taken: list[Submission] = []
+    gradable: list[Submission] = []
     others: list[Submission] = []
     for candidate in candidates:
         alone = len(numbers[candidate.student.casefold()]) == 1
         graded = candidate.file == TINY or candidate.file.lower().endswith(".ipynb")
         named = candidate if alone else candidate._replace(student=f"{candidate.student}_{candidate.number}")
-        (taken if graded else others).append(named)
-    return taken, others
+        (gradable if graded else others).append(named)
+    return gradable, others
 
 
-def _read(entry: ZipInfo, position: int) -> Iterator[Submission]:
+def _parse_entry(entry: ZipInfo, position: int) -> Iterator[Submission]:
     """The submission that an entry is, by its name; nothing for another file."""
-    name = _name(entry)
+    name = _entry_path(entry)
     if len(name) > MOST_LETTERS or name.endswith("/") or name.startswith("__MACOSX/"):
         return
-    came = _came(entry)
+    came = _submission_time(entry)
     if match := MOODLE.fullmatch(name):
         who, number, file = match.groups()
         order: tuple[float, ...] = came.timestamp() if came else 0.0, position
@@ -154,7 +165,7 @@ def _read(entry: ZipInfo, position: int) -> Iterator[Submission]:
         yield Submission(_clean_name(who), "canvas", number, AGAIN.sub("", file), entry, came, bool(late), order)
 
 
-def _name(entry: ZipInfo) -> str:
+def _entry_path(entry: ZipInfo) -> str:
     """The entry's path, normalised; decoded as UTF-8 even where the ZIP does not flag it."""
     name = entry.filename
     if not entry.flag_bits & 0x800:
@@ -169,7 +180,7 @@ def _clean_name(who: str) -> str:
     return f"_{name}" if RESERVED.fullmatch(name) else name
 
 
-def _came(entry: ZipInfo) -> datetime | None:
+def _submission_time(entry: ZipInfo) -> datetime | None:
     """When a file was handed in, by the clock that wrote the ZIP: its local time, which has no year before 1980."""
     try:
         return datetime(*entry.date_time).astimezone(UTC) if entry.date_time > (1980, 1, 2) else None
@@ -180,7 +191,7 @@ def _came(entry: ZipInfo) -> datetime | None:
 # --- whose and which ------------------------------------------------------------
 
 
-def wished_lesson(course: Course, wished: str) -> str:
+def resolve_lesson(course: Course, wished: str) -> str:
     """The lesson with this number or name prefix; "" for an empty text. Raises LessonError if it is not unique."""
     wished = wished.zfill(2) if wished.isdecimal() else wished  # 2 is lesson 02
     begun = [lesson for lesson in course.lessons if wished and lesson.startswith(wished)]
@@ -190,18 +201,18 @@ def wished_lesson(course: Course, wished: str) -> str:
     return names[0] if names else ""
 
 
-def _newest(
+def _newest_submissions(
     course: Course, candidates: Iterable[Submission], wished: str
 ) -> dict[tuple[str, str], dict[str, Submission]]:
     """The newest submission of each student and lesson, by target file name."""
     newest: dict[tuple[str, str], dict[str, Submission]] = defaultdict(dict)
     for submission in sorted(candidates, key=lambda entry: entry.order):
-        if lesson := wished or _lesson(course, submission.file):
+        if lesson := wished or _lesson_of_file(course, submission.file):
             newest[submission.student, lesson][TINY if submission.file == TINY else f"{lesson}.ipynb"] = submission
     return newest
 
 
-def _lesson(course: Course, file: str) -> str:
+def _lesson_of_file(course: Course, file: str) -> str:
     """The lesson by whose name a file is called (Canvas writes it small), or the only one; empty: none."""
     named = [lesson for lesson in course.lessons if file.casefold().startswith(lesson.casefold())]
     if file == TINY:
@@ -215,11 +226,13 @@ def _lesson(course: Course, file: str) -> str:
     return max(named or course.lessons, key=len)
 
 
-def _stamp(course: Course, lesson: str, submission: Submission) -> str:
+def _timestamp_text(course: Course, lesson: str, submission: Submission) -> str:
     """The text of nbgrader's timestamp file. Canvas's ZIP has no submission times, only the word late."""
     due = course.lessons[lesson].due
     came = (
-        submission.came if submission.late is None else due and (due + timedelta(seconds=1) if submission.late else due)
+        submission.submitted_at
+        if submission.late is None
+        else due and (due + timedelta(seconds=1) if submission.late else due)
     )
     return f"{came.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC\n" if came else ""
 
@@ -227,7 +240,7 @@ def _stamp(course: Course, lesson: str, submission: Submission) -> str:
 # --- to its place ---------------------------------------------------------------
 
 
-def _make(made: Path, existing: Path, files: dict[str, bytes]) -> None:
+def _prepare_folder(made: Path, existing: Path, files: dict[str, bytes]) -> None:
     """Build the new version of a student's folder: a copy of the old one with these files replaced."""
     if existing.is_dir():
         shutil.copytree(existing, made, symlinks=True)
@@ -238,13 +251,13 @@ def _make(made: Path, existing: Path, files: dict[str, bytes]) -> None:
             (made / name).write_bytes(data)
 
 
-def _same(files: dict[str, bytes], folder: Path) -> bool:
+def _is_unchanged(files: dict[str, bytes], folder: Path) -> bool:
     """Whether the folder has exactly these files' contents already."""
     paths = {name: folder / name for name in files}
     return {name: file.read_bytes() if file.is_file() else b"" for name, file in paths.items()} == files
 
 
-def _move(moves: list[tuple[Path, Path]], old: Path) -> None:
+def _move_or_roll_back(moves: list[tuple[Path, Path]], old: Path) -> None:
     """Move all folders into place, or none: old ones are set aside, and restored if a move fails."""
     done: list[tuple[Path, Path]] = []
     try:

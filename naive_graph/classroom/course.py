@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ..errors import LessonError
-from .custom_exercises import on_the_shelves, open_course, own_exercise
+from .custom_exercises import list_exercise_files, open_course, own_exercise
 from .exercise import Exercise
 from .exercises import ALL_EXERCISES
 from .exercises.tiny import graded_part
@@ -57,8 +57,8 @@ class Lesson(NamedTuple):
         """The exercises that are set to the student with this seed: variants are chosen by it."""
         chosen = []
         for group in self.variants:
-            drawn = sha256(f"{seed} {' '.join(group)}".encode(errors="surrogateescape")).hexdigest()
-            chosen.append(group[int(drawn, 16) % len(group)])
+            draw_hash = sha256(f"{seed} {' '.join(group)}".encode(errors="surrogateescape")).hexdigest()
+            chosen.append(group[int(draw_hash, 16) % len(group)])
         others = {name for group in self.variants for name in group}.difference(chosen)
         return [name for name in self.points if not name.startswith(PREDICT) and name not in others]
 
@@ -77,18 +77,18 @@ class Course(NamedTuple):
     seed: str = ""
     language: str = ""
 
-    def seed_of(self, student: str) -> str:
+    def student_seed(self, student: str) -> str:
         """A student's secret random seed, derived from the seed in the course file."""
         text = f"{self.seed} {student}".encode(errors="surrogateescape")
         return sha256(text).hexdigest()
 
     def exercise(self, name: str, student: str) -> Exercise:
         """An exercise for a student: with the student's own cases, if they are random."""
-        if part := graded_part(name):
-            return part
-        custom_files = {file.stem: file for file in on_the_shelves()}
+        if tiny_part := graded_part(name):
+            return tiny_part
+        custom_files = {file.stem: file for file in list_exercise_files()}
         plain_exercise = exercise_named(name)
-        return own_exercise(custom_files[name], self.seed_of(student)) if plain_exercise.asking else plain_exercise
+        return own_exercise(custom_files[name], self.student_seed(student)) if plain_exercise.asking else plain_exercise
 
     def source(self, lesson: str) -> Path:
         """The teacher's notebook of a lesson."""
@@ -116,41 +116,43 @@ def read_course(folder: Path) -> Course:
         raise LessonError(f"{file} cannot be read: {error}. Mend that place.") from None
     open_course(folder)
     _check_names(file, table, ("assessed", "seed", "language", "limits", "lessons"), "the file")
-    assessed, language = _switch(file, table, "assessed"), str(table.get("language", ""))
+    assessed, language = _parse_bool(file, table, "assessed"), str(table.get("language", ""))
     if language:
         check_language(language)
-    lessons = _table(file, table, "lessons", "the file")
-    set_lessons = {name: _lesson(file, lessons, name) for name in lessons}
-    return Course(folder, set_lessons, _limits(file, table), assessed, str(table.get("seed", "")), language)
+    lessons = _subtable(file, table, "lessons", "the file")
+    set_lessons = {name: _parse_lesson(file, lessons, name) for name in lessons}
+    return Course(folder, set_lessons, _parse_limits(file, table), assessed, str(table.get("seed", "")), language)
 
 
-def _lesson(file: Path, lessons: dict[str, Any], name: str) -> Lesson:
-    table = _table(file, lessons, name, "lessons")
+def _parse_lesson(file: Path, lessons: dict[str, Any], name: str) -> Lesson:
+    table = _subtable(file, lessons, name, "lessons")
     _check_names(file, table, ("due", "late", "points", "variants", "extensions", "partial"), name)
-    late = _number(file, table, "late", name, least=0) if "late" in table else 0.0
-    points = {_of_today(entry): worth for entry, worth in _table(file, table, "points", name).items()}
-    exercises = [exercise.name for exercise in ALL_EXERCISES[:-1]] + [shelf.stem for shelf in on_the_shelves()]
+    late = _parse_number(file, table, "late", name, least=0) if "late" in table else 0.0
+    points = {_with_current_number(entry): worth for entry, worth in _subtable(file, table, "points", name).items()}
+    exercises = [exercise.name for exercise in ALL_EXERCISES[:-1]] + [shelf.stem for shelf in list_exercise_files()]
     _check_names(file, points, [*exercises, *(PREDICT + prediction for prediction in predictions())], f"{name}.points")
-    worth = {point: _number(file, points, point, f"{name}.points", least=0) for point in points}
-    due_dates = _table(file, table, "extensions", name)
-    extensions = {student: _due(file, due_dates, student) for student in due_dates}
+    worth = {point: _parse_number(file, points, point, f"{name}.points", least=0) for point in points}
+    due_dates = _subtable(file, table, "extensions", name)
+    extensions = {student: _parse_due(file, due_dates, student) for student in due_dates}
     return Lesson(
         name,
         worth,
-        _due(file, table, "due", f" of {name}"),
+        _parse_due(file, table, "due", f" of {name}"),
         late,
-        _variants(file, table, name, worth),
+        _parse_variants(file, table, name, worth),
         {student: due for student, due in extensions.items() if due},
-        _switch(file, table, "partial"),
+        _parse_bool(file, table, "partial"),
     )
 
 
-def _of_today(entry: str) -> str:
+def _with_current_number(entry: str) -> str:
     """An entry of `points`, with a prediction's number updated to the current numbering."""
     return PREDICT + current_number(entry.removeprefix(PREDICT)) if entry.startswith(PREDICT) else entry
 
 
-def _variants(file: Path, table: dict[str, Any], where: str, worth: dict[str, float]) -> tuple[tuple[str, ...], ...]:
+def _parse_variants(
+    file: Path, table: dict[str, Any], where: str, worth: dict[str, float]
+) -> tuple[tuple[str, ...], ...]:
     groups = table.get("variants", [])
     worths = [
         {worth.get(name) for name in map(str, group)} if isinstance(group, list) else set()
@@ -162,14 +164,14 @@ def _variants(file: Path, table: dict[str, Any], where: str, worth: dict[str, fl
     return tuple(tuple(group) for group in groups)
 
 
-def _limits(file: Path, table: dict[str, Any]) -> Limits:
-    limits = _table(file, table, "limits", "the file")
+def _parse_limits(file: Path, table: dict[str, Any]) -> Limits:
+    limits = _subtable(file, table, "limits", "the file")
     _check_names(file, limits, ("seconds", "megabytes"), "limits")
-    options: dict[str, Any] = {limit: int(_number(file, limits, limit, "limits", least=1)) for limit in limits}
+    options: dict[str, Any] = {limit: int(_parse_number(file, limits, limit, "limits", least=1)) for limit in limits}
     return Limits(**options)
 
 
-def _due(file: Path, table: dict[str, Any], entry: str, where: str = "") -> datetime | None:
+def _parse_due(file: Path, table: dict[str, Any], entry: str, where: str = "") -> datetime | None:
     due = table.get(entry)
     if isinstance(due, date) and not isinstance(due, datetime):
         due = datetime.combine(due, time.max)  # to the end of the day
@@ -179,21 +181,21 @@ def _due(file: Path, table: dict[str, Any], entry: str, where: str = "") -> date
     return due.astimezone() if due else None
 
 
-def _switch(file: Path, table: dict[str, Any], name: str) -> bool:
+def _parse_bool(file: Path, table: dict[str, Any], name: str) -> bool:
     switch = table.get(name, False)
     if not isinstance(switch, bool):
         raise LessonError(f"{file}: {name} is {switch!r}. Write {name} = true, or false.")
     return switch
 
 
-def _number(file: Path, table: dict[str, Any], name: str, where: str, least: float) -> float:
+def _parse_number(file: Path, table: dict[str, Any], name: str, where: str, least: float) -> float:
     number = table[name]
     if isinstance(number, bool) or not isinstance(number, (int, float)) or not least <= number < math.inf:
         raise LessonError(f"{file}: {name} in {where} is {number!r}. Write a number from {least}: {name} = 1")
     return float(number)
 
 
-def _table(file: Path, table: dict[str, Any], name: str, where: str) -> dict[str, Any]:
+def _subtable(file: Path, table: dict[str, Any], name: str, where: str) -> dict[str, Any]:
     part = table.get(name, {})
     if not isinstance(part, dict):
         raise LessonError(f"{file}: {name} in {where} is {part!r}. Make it a table: its entries go below [{name}].")
@@ -205,6 +207,6 @@ def _check_names(file: Path, table: dict[str, Any], names: Iterable[str], where:
     allowed = list(names)
     for name in table:
         if name not in allowed:
-            near = difflib.get_close_matches(name, allowed, 1)
-            hint = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(allowed)}."
+            suggestions = difflib.get_close_matches(name, allowed, 1)
+            hint = f"Did you mean {suggestions[0]!r}?" if suggestions else f"There are: {', '.join(allowed)}."
             raise LessonError(f"{file}: {where} has an entry {name!r}, which means nothing. {hint}")

@@ -19,7 +19,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from ..core.files import write_whole
+from ..core.files import write_atomically
 from ..errors import LessonError
 from .cases import ExerciseCase, drawn
 from .exercise import Exercise, apply_changes, misconceptions, source
@@ -37,12 +37,12 @@ def open_course(folder: Path) -> None:
     _read_names(SHELVES[0] / NAMED)  # what is wrong there is said before anybody is judged
 
 
-def is_judged_later(name: str) -> bool:
+def is_private(name: str) -> bool:
     """Whether an exercise is private here: only its TOML file is present, so it can be judged by the teacher alone."""
-    return any(file.stem == name and not file.exists() for file in on_the_shelves())
+    return any(file.stem == name and not file.exists() for file in list_exercise_files())
 
 
-def learners_files(exercise: Exercise, marked: bool) -> dict[str, str]:
+def files_for_learners(exercise: Exercise, marked: bool) -> dict[str, str]:
     """The files of an exercise that learners get; only a TOML stub with its name if it is private or graded."""
     file = Path(inspect.getsourcefile(exercise.solve) or "")
     files = [file, file.with_suffix(".toml")]
@@ -51,7 +51,7 @@ def learners_files(exercise: Exercise, marked: bool) -> dict[str, str]:
     return {path.name: path.read_text(encoding="utf-8") for path in files}
 
 
-def on_the_shelves() -> list[Path]:
+def list_exercise_files() -> list[Path]:
     """The Python files of all custom exercises on the search path; the first of a name counts."""
     exercise_files: dict[str, Path] = {}
     for shelf in SHELVES:
@@ -60,7 +60,7 @@ def on_the_shelves() -> list[Path]:
     return list(exercise_files.values())
 
 
-def named_by_a_lecturer(exercise: str, does: str) -> tuple[str, str] | None:
+def find_lecturer_name(exercise: str, does: str) -> tuple[str, str] | None:
     """The name and sentence that a lecturer gave to a mistake, by its fingerprint; None if it has none."""
     candidates = [_read_names(shelf / NAMED).get(exercise, {}).get(does) for shelf in SHELVES]
     return next((candidate for candidate in candidates if candidate), None)
@@ -102,30 +102,32 @@ def own_exercise(file: Path, seed: str = "") -> Exercise:
 @cache
 def _make_exercise(file: Path, written: str, sentences: str, seed: str) -> Exercise:
     """The same file makes the same exercise; when it is changed, another one."""
-    scope = _run(file, written)
-    solve, cases = _function(file, scope, file.stem), _function(file, scope, "cases")
-    facts = _sentences(file, solve, ast.literal_eval(sentences)) | {"features": scope.get("FEATURES", {})}
-    complaint = _complaint(_function(file, scope, "complaint")) if "complaint" in scope else None
-    takes = bool(inspect.signature(cases).parameters)
-    make: Any = (lambda: drawn(cases, seed)) if takes else cases
-    shared = _make_exercise(file, written, sentences, "") if seed and takes else None
-    make_text = f"lambda: drawn(cases, {seed!r})" if takes else "cases"
-    ask = f"{_asking(file, written)}\nfrom naive_graph.classroom.cases import drawn\n"
-    ask += f"OWN = Exercise({file.stem!r}, {make_text})"
-    return Exercise(solve, make, complaint, told=facts, asking=ask, shared=shared)
+    scope = _run_file(file, written)
+    solve, cases = _get_function(file, scope, file.stem), _get_function(file, scope, "cases")
+    texts_and_features = _check_texts(file, solve, ast.literal_eval(sentences)) | {
+        "features": scope.get("FEATURES", {})
+    }
+    complaint = _wrap_complaint(_get_function(file, scope, "complaint")) if "complaint" in scope else None
+    takes_random = bool(inspect.signature(cases).parameters)
+    make: Any = (lambda: drawn(cases, seed)) if takes_random else cases
+    shared = _make_exercise(file, written, sentences, "") if seed and takes_random else None
+    make_text = f"lambda: drawn(cases, {seed!r})" if takes_random else "cases"
+    generator_source = f"{_case_generator_source(file, written)}\nfrom naive_graph.classroom.cases import drawn\n"
+    generator_source += f"OWN = Exercise({file.stem!r}, {make_text})"
+    return Exercise(solve, make, complaint, told=texts_and_features, asking=generator_source, shared=shared)
 
 
-def _run(file: Path, written: str) -> dict[str, Any]:
+def _run_file(file: Path, written: str) -> dict[str, Any]:
     try:
         ast.parse(written)
         return runpy.run_path(str(file))
     except Exception as error:
-        line = getattr(error, "lineno", None) or _line(file, error)
+        line = getattr(error, "lineno", None) or _error_line(file, error)
         problem = f"{type(error).__name__}: {getattr(error, 'msg', error)}"
         raise LessonError(f"{file} cannot be run: {problem}, in line {line}. Mend that line.") from error
 
 
-def _line(file: Path, error: BaseException) -> int:
+def _error_line(file: Path, error: BaseException) -> int:
     """The last line of the file that was running."""
     trace, line = error.__traceback__, 0
     while trace is not None:
@@ -134,7 +136,7 @@ def _line(file: Path, error: BaseException) -> int:
     return line
 
 
-def _function(file: Path, scope: dict[str, Any], name: str) -> Callable[..., Any]:
+def _get_function(file: Path, scope: dict[str, Any], name: str) -> Callable[..., Any]:
     made = scope.get(name)
     if not inspect.isfunction(made):
         what = "its cases" if name == "cases" else "the exercise, whose name is that of the file"
@@ -142,11 +144,11 @@ def _function(file: Path, scope: dict[str, Any], name: str) -> Callable[..., Any
     return made
 
 
-def _complaint(complaint: Callable[..., Any]) -> Callable[[ExerciseCase, Any], str | None]:
+def _wrap_complaint(complaint: Callable[..., Any]) -> Callable[[ExerciseCase, Any], str | None]:
     return lambda case, value: complaint(value, *case.ask(False).arguments)
 
 
-def _asking(file: Path, written: str) -> str:
+def _case_generator_source(file: Path, written: str) -> str:
     """The source of `cases` and what it needs, without the solution, which must not be present where answers run."""
     statements = slice_statements(ast.parse(written).body, {"cases"})
     if any(getattr(statement, "name", "") == file.stem for statement in statements):
@@ -157,7 +159,7 @@ def _asking(file: Path, written: str) -> str:
     return ast.unparse(ast.Module(statements, []))
 
 
-def _sentences(file: Path, solve: Callable[..., Any], table: dict[str, Any]) -> dict[str, Any]:
+def _check_texts(file: Path, solve: Callable[..., Any], table: dict[str, Any]) -> dict[str, Any]:
     """Check and complete the TOML table of an exercise: number, hints, parts and misconceptions are optional."""
     sentences, name = file.with_suffix(".toml"), file.stem
     entries = table.get(name)
@@ -198,12 +200,12 @@ def new_exercise(file: Path) -> list[Path]:
     name = file.stem
     if file.suffix != ".py" or not name.isidentifier():
         raise LessonError(f"{file} is no name for an exercise. Give one as a function has it: exercises/mean.py")
-    made = [file, file.with_suffix(".toml")]
-    for path in made:
+    new_files = [file, file.with_suffix(".toml")]
+    for path in new_files:
         if path.exists():
             raise LessonError(f"{path} is there already. Take another name, or edit it.")
     templates = tomllib.loads((files(__package__) / "own_exercise.toml").read_text(encoding="utf-8"))
     file.parent.mkdir(parents=True, exist_ok=True)
-    for path, text in zip(made, (templates["python"], templates["sentences"])):
-        write_whole(path, text.replace("NAME", name).encode(), LessonError)
-    return made
+    for path, text in zip(new_files, (templates["python"], templates["sentences"])):
+        write_atomically(path, text.replace("NAME", name).encode(), LessonError)
+    return new_files

@@ -39,7 +39,7 @@ TOLERANCE = 1e-9  # relative, and absolute below 1: other orders of operations r
 
 
 @cache
-def texts() -> dict[str, Any]:
+def load_texts() -> dict[str, Any]:
     """The TOML tables of all exercises, by name: rule, hints, misconceptions."""
     return tomllib.loads("\n".join(file.read_text(encoding="utf-8") for file in sorted(TEXTS.glob("*.toml"))))
 
@@ -63,20 +63,20 @@ class Misconception(NamedTuple):
     changes: list[TextChange]
 
 
-def misconceptions(told: dict[str, Any], program: str) -> dict[str, Misconception]:
+def misconceptions(table: dict[str, Any], program: str) -> dict[str, Misconception]:
     """Parse misconceptions of a TOML table. `name:variant` has the sentence of `name`, unless it has its own.
 
     Raises ValueError if a change does not fit the program.
     """
     by_key: dict[str, Misconception] = {}
-    for key, entry in told.items():
+    for key, entry in table.items():
         name = key.partition(":")[0]
         sentence = entry.get("sentence") or next(other.sentence for other in by_key.values() if other.name == name)
-        by_key[key] = Misconception(name, sentence, _changes(key, entry, program))
+        by_key[key] = Misconception(name, sentence, _find_changes(key, entry, program))
     return by_key
 
 
-def _changes(key: str, entry: dict[str, Any], program: str) -> list[TextChange]:
+def _find_changes(key: str, entry: dict[str, Any], program: str) -> list[TextChange]:
     """The patches of a misconception, reduced to the letters that differ, so that several can be combined."""
     if "function" in entry:
         return [TextChange(0, len(program), entry["function"])]
@@ -139,7 +139,7 @@ class Exercise:
     places: list[int] | None = None  # the numbers of its cases, if it has only some of them
 
     def __post_init__(self) -> None:
-        for fact, value in {"parts": [], "features": {}, **(self.told or texts()[self.name])}.items():
+        for fact, value in {"parts": [], "features": {}, **(self.told or load_texts()[self.name])}.items():
             if fact != "misconceptions":
                 object.__setattr__(self, fact, value)
 
@@ -169,7 +169,7 @@ class Exercise:
 
     @cached_property
     def misconceptions(self) -> dict[str, Misconception]:
-        return misconceptions((self.told or texts()[self.name]).get("misconceptions", {}), self.program)
+        return misconceptions((self.told or load_texts()[self.name]).get("misconceptions", {}), self.program)
 
     @cached_property
     def cases(self) -> list[ExerciseCase]:
@@ -181,10 +181,10 @@ class Exercise:
         others = build_fresh_cases(self._make)
         return replace(self, make_cases=lambda: others, is_fresh=True) if others else None
 
-    def at(self, places: list[int]) -> Exercise:
+    def at(self, indices: list[int]) -> Exercise:
         """The exercise restricted to these cases."""
-        chosen = [self.cases[place] for place in places]
-        return replace(self, make_cases=lambda: chosen, places=places)
+        chosen = [self.cases[place] for place in indices]
+        return replace(self, make_cases=lambda: chosen, places=indices)
 
     def _make(self) -> list[ExerciseCase]:
         return build_cases(self.make_cases, signature(self.solve).parameters, self._tell_features)
@@ -242,23 +242,27 @@ class Exercise:
     def mistakes(self, count: int) -> Iterable[Mistakes]:
         """Yield every combination of `count` misconceptions whose patches do not overlap and whose sentences differ."""
         for keys in combinations(self.misconceptions, count):
-            if all(self._are_apart(*pair) for pair in combinations(keys, 2)):
+            if all(self._are_compatible(*pair) for pair in combinations(keys, 2)):
                 yield keys
 
-    def _are_apart(self, one: str, other: str) -> bool:
+    def _are_compatible(self, one: str, other: str) -> bool:
         first, others = self.misconceptions[one], self.misconceptions[other]
         touch = any(mine.touches(theirs) for mine in first.changes for theirs in others.changes)
         return not touch and first.sentence != others.sentence
 
-    def accepts(self, place: int, value: Any) -> bool:
+    def accepts(self, case_index: int, value: Any) -> bool:
         """Whether a value is right in the case at that place."""
         if self.complaint is not None:
-            return self.complaint(self.cases[place], value) is None
-        return same(value, self.expected[place].value)
+            return self.complaint(self.cases[case_index], value) is None
+        return is_close(value, self.expected[case_index].value)
 
-    def right(self, place: int, given: AnswerOutcome) -> bool:
-        done = given.kind == "gave" and not given.mutated and given.visits <= self.cases[place].most
-        return done and self.accepts(place, given.value)
+    def right(self, case_index: int, answer_outcome: AnswerOutcome) -> bool:
+        done = (
+            answer_outcome.kind == "gave"
+            and not answer_outcome.mutated
+            and answer_outcome.visits <= self.cases[case_index].most
+        )
+        return done and self.accepts(case_index, answer_outcome.value)
 
     def same_mistake(self, place: int, one: AnswerOutcome, other: AnswerOutcome) -> bool:
         """Whether two outcomes show the same mistake. Two exceptions count as the same, unless one is in BLUNDERS."""
@@ -266,7 +270,7 @@ class Exercise:
             kinds = [outcome.error.partition(":")[0] for outcome in (one, other)]
             return one.kind == other.kind and (kinds[0] == kinds[1] or not CARELESS_ERRORS & set(kinds))
         if self.complaint is None:
-            return same(one.value, other.value)
+            return is_close(one.value, other.value)
         complaints = [self.complaint(self.cases[place], outcome.value) for outcome in (one, other)]
         return complaints[0] == complaints[1] and _as_set(one.value) == _as_set(other.value)
 
@@ -282,16 +286,16 @@ def _as_set(value: Any) -> Any:
     return set(map(repr, value)) if isinstance(value, list) else value
 
 
-def same(one: Any, other: Any) -> bool:
+def is_close(one: Any, other: Any) -> bool:
     """Whether two values, as converted by run_answer, are equal up to rounding."""
     if isinstance(one, float) and isinstance(other, float):
         if one == other or (math.isnan(one) and math.isnan(other)):
             return True
         return abs(one - other) <= TOLERANCE * max(1.0, min(abs(one), abs(other), LARGEST))
     if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(same, one, other))
+        return len(one) == len(other) and all(map(is_close, one, other))
     if isinstance(one, dict) and isinstance(other, dict) and "pairs" in one and "pairs" in other:
-        return same(*(sorted(mapping["pairs"], key=lambda pair: repr(pair[0])) for mapping in (one, other)))
+        return is_close(*(sorted(mapping["pairs"], key=lambda pair: repr(pair[0])) for mapping in (one, other)))
     if isinstance(one, dict) and isinstance(other, dict) and "of" in one and "of" in other:
-        return bool(one["kind"] == other["kind"]) and same(one["of"], other["of"])
+        return bool(one["kind"] == other["kind"]) and is_close(one["of"], other["of"])
     return type(one) is type(other) and bool(one == other)

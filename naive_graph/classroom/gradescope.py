@@ -32,7 +32,7 @@ END
 """
 
 
-def autograder(course: Course, lesson: str) -> bytes:
+def build_autograder(course: Course, lesson: str) -> bytes:
     """The ZIP: setup.sh, run_autograder, and the course files that this lesson needs."""
     made = BytesIO()
     with ZipFile(made, "w") as archive:

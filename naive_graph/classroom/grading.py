@@ -18,20 +18,37 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple
 
-from ..core.files import write_whole
+from ..core.files import write_atomically
 from ..core.version import __version__
 from ..errors import LessonError, MissingToolError
 from . import sandbox
-from .answers import calls, parse_cell
+from .answers import find_calls, parse_cell
 from .course import PREDICT, Course, Lesson
 from .custom_exercises import NAMED
 from .exercise import Exercise
 from .exercises.tiny import as_cell, graded_part
-from .handed_in import HandedIn, days_late, list_misplaced, printable_name, read_bytes, read_submission, student_folders
-from .handout import cell_texts, find_checks
+from .handed_in import (
+    SubmittedFiles,
+    days_late,
+    list_misplaced,
+    printable_name,
+    read_bytes,
+    read_submission,
+    student_folders,
+)
+from .handout import cell_texts, latest_checks
 from .judging import Verdict, exercise_named
 from .manual_marks import FILE as BY_HAND
-from .manual_marks import WAITS, cell_name, csv_text, hand_answers, hand_cells, marks_rows, read_marks, with_marks
+from .manual_marks import (
+    WAITS,
+    apply_marks,
+    csv_text,
+    manually_graded_cells,
+    mark_table_rows,
+    read_marks,
+    spreadsheet_name,
+    ungraded_answers,
+)
 from .notebook import current_number, judge_prediction
 from .solutions import solution_text
 
@@ -51,14 +68,14 @@ class Result(NamedTuple):
     answers: list[dict[str, Any]]
     late: bool | None = None
     ungraded: str = ""  # why there is no result
-    lost: float = 0.0  # the share of the points that lateness takes
+    late_penalty: float = 0.0  # the share of the points that lateness takes
     untimed: bool = False  # there was a time for it, and nobody knows when it came
     handed_in: bool = True  # something that could be graded
     left_out: tuple[str, ...] = ()  # what lies there and is not graded, with the reasons
 
     @property
     def points(self) -> float:
-        return float(sum(answer["points"] for answer in self.answers)) * (1.0 - self.lost)
+        return float(sum(answer["points"] for answer in self.answers)) * (1.0 - self.late_penalty)
 
     @property
     def has_mark(self) -> bool:
@@ -71,7 +88,7 @@ class Result(NamedTuple):
         return f"{self.points:g}" if self.has_mark else ""
 
 
-def check_walls(limits: sandbox.Limits) -> None:
+def check_sandbox(limits: sandbox.Limits) -> None:
     """Raise LessonError unless a known right answer passes in the sandbox: else everybody would get 0."""
     if not limits.enclosed:
         sandbox.grade([], [], limits, [])  # there are no walls: whether anything can be started
@@ -87,57 +104,63 @@ def check_walls(limits: sandbox.Limits) -> None:
         )
 
 
-def grade_all(course: Course, tell: Told, only: str = "") -> list[Result]:
+def grade_all(course: Course, print_line: Told, only_student: str = "") -> list[Result]:
     """Grade everybody, or one student, in every lesson that gives points. print_line: called with each message."""
     set_lessons = [
-        candidate for candidate in (set_lesson(course, lesson) for lesson in course.lessons.values()) if candidate.worth
+        candidate
+        for candidate in (read_task(course, lesson) for lesson in course.lessons.values())
+        if candidate.gives_points
     ]
     students = sorted(student_folders(course.folder / "submitted"))
-    if only and only not in students:
-        raise LessonError(f"There is no folder {course.folder / 'submitted' / only}. Name one of those in submitted.")
-    marks = read_marks(course.folder, lambda who, lesson: _parts(course, students, set_lessons, who, lesson))
-    for line in unknown_extensions(course, students):
-        tell(line)
-    check_walls(course.limits)
+    if only_student and only_student not in students:
+        raise LessonError(
+            f"There is no folder {course.folder / 'submitted' / only_student}. Name one of those in submitted."
+        )
+    marks = read_marks(course.folder, lambda who, lesson: _parts_of_student(course, students, set_lessons, who, lesson))
+    for line in list_unknown_extensions(course, students):
+        print_line(line)
+    check_sandbox(course.limits)
     work = []
     for task in set_lessons:
         if any((course.folder / "submitted" / student / task.lesson.name).is_dir() for student in students):
-            work += [(student, task) for student in students if only in ("", student)]
+            work += [(student, task) for student in students if only_student in ("", student)]
         else:  # rather no column than one of zeros
-            tell(f"{task.lesson.name}: nobody has handed it in")
+            print_line(f"{task.lesson.name}: nobody has handed it in")
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         waiting = [pool.submit(_judge_lesson, course, *pair) for pair in work]
         results = []
         try:
             for done in as_completed(waiting):
                 result: Result = done.result()()
-                answers = with_marks(cell_name(result.student), result.lesson, result.answers, marks)
+                answers = apply_marks(spreadsheet_name(result.student), result.lesson, result.answers, marks)
                 results.append(result._replace(answers=answers))
-                tell(f"{len(results)} of {len(work)}: {_summary(results[-1])}")
+                print_line(f"{len(results)} of {len(work)}: {_result_line(results[-1])}")
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
-    if any(is_broken(answer) for result in results for answer in result.answers):
-        check_walls(course.limits)  # they may have broken meanwhile
+    if any(is_sandbox_failure(answer) for result in results for answer in result.answers):
+        check_sandbox(course.limits)  # they may have broken meanwhile
     results.sort(key=lambda result: result[:2])
-    for line in [*untimed(results), *not_graded(course, results), *waiting_marks(results)]:
-        tell(line)
-    rows = marks_rows(((cell_name(result.student), result.lesson, result.answers) for result in results), marks)
-    if rows and not only:
-        write_whole(course.folder / BY_HAND, csv_text(rows).encode(), LessonError)
+    for line in [*untimed(results), *list_not_graded(course, results), *list_unmarked(results)]:
+        print_line(line)
+    rows = mark_table_rows(
+        ((spreadsheet_name(result.student), result.lesson, result.answers) for result in results), marks
+    )
+    if rows and not only_student:
+        write_atomically(course.folder / BY_HAND, csv_text(rows).encode(), LessonError)
     return results
 
 
-def _parts(
-    course: Course, students: list[str], set_lessons: list[SetLesson], who: str, lesson: str
+def _parts_of_student(
+    course: Course, students: list[str], set_lessons: list[LessonTask], who: str, lesson: str
 ) -> dict[str, float] | None:
     """The points of each part that a student is set in a lesson; None if by_hand.csv's name is no student's."""
-    student = next((candidate for candidate in students if cell_name(candidate) == who), None)
+    student = next((candidate for candidate in students if spreadsheet_name(candidate) == who), None)
     if student is None:
         return None
     for task in set_lessons:
         if task.lesson.name == lesson:
-            names = [*task.lesson.exercises(course.seed_of(student)), *task.lesson.predictions]
+            names = [*task.lesson.exercises(course.student_seed(student)), *task.lesson.predictions]
             return {name: task.lesson.points[name] for name in names} | {
                 name: most for name, (most, _) in task.by_hand.items()
             }
@@ -160,7 +183,7 @@ def untimed(results: list[Result]) -> list[str]:
     ]
 
 
-def not_graded(course: Course, results: list[Result]) -> list[str]:
+def list_not_graded(course: Course, results: list[Result]) -> list[str]:
     """A message for each submitted file that is not graded, with the reason."""
     lines = []
     for student in dict.fromkeys(result.student for result in results):
@@ -171,7 +194,7 @@ def not_graded(course: Course, results: list[Result]) -> list[str]:
     return lines
 
 
-def waiting_marks(results: list[Result]) -> list[str]:
+def list_unmarked(results: list[Result]) -> list[str]:
     """A message for each part with answers that still need a manual mark."""
     waiting: dict[str, list[str]] = {}
     for result in results:
@@ -185,7 +208,7 @@ def waiting_marks(results: list[Result]) -> list[str]:
     ]
 
 
-def unknown_extensions(course: Course, students: Iterable[str]) -> list[str]:
+def list_unknown_extensions(course: Course, students: Iterable[str]) -> list[str]:
     """Messages about extensions for students without a folder: a misspelt name would cost somebody points."""
     folders = set(students)
     return [
@@ -196,12 +219,12 @@ def unknown_extensions(course: Course, students: Iterable[str]) -> list[str]:
     ]
 
 
-def is_broken(answer: dict[str, Any]) -> bool:
+def is_sandbox_failure(answer: dict[str, Any]) -> bool:
     """Whether the sandbox process died, by the answer or by a fault of ours: such a result is not cached."""
     return any(name == sandbox.BROKEN for name, _ in answer["mistakes"])
 
 
-class SetLesson(NamedTuple):
+class LessonTask(NamedTuple):
     """What to grade in a lesson: each exercise's expression in the teacher's notebook, and cells marked by hand."""
 
     lesson: Lesson
@@ -209,11 +232,11 @@ class SetLesson(NamedTuple):
     by_hand: dict[str, tuple[float, str]]
 
     @property
-    def worth(self) -> bool:
+    def gives_points(self) -> bool:
         return bool(self.lesson.points or self.by_hand)
 
 
-def _summary(result: Result) -> str:
+def _result_line(result: Result) -> str:
     outcome = result.ungraded or (
         result.mark and f"{result.mark} of {sum(answer['of'] for answer in result.answers):g}"
     )
@@ -222,20 +245,20 @@ def _summary(result: Result) -> str:
 
 def predictions_asked(cells: Iterable[str]) -> set[str]:
     """The predictions that a notebook asks, as a course file names them."""
-    return {PREDICT + current_number(str(call.args[0].value)) for cell in cells for call in calls(cell, "predict")}
+    return {PREDICT + current_number(str(call.args[0].value)) for cell in cells for call in find_calls(cell, "predict")}
 
 
-def set_lesson(course: Course, lesson: Lesson) -> SetLesson:
+def read_task(course: Course, lesson: Lesson) -> LessonTask:
     """Read the teacher's notebook of a lesson. Raises LessonError if an exercise with points is missing there."""
     source = course.source(lesson.name)
     try:
         notebook = json.loads(source.read_text(encoding="utf-8"))
-        cells, by_hand = cell_texts(notebook), hand_cells(notebook)
+        cells, by_hand = cell_texts(notebook), manually_graded_cells(notebook)
     except (OSError, ValueError, LessonError) as error:
         if not lesson.points:
-            return SetLesson(lesson, {}, {})
+            return LessonTask(lesson, {}, {})
         raise LessonError(f"{source} cannot be read: {error}. Write it anew: naive-graph class new") from None
-    expressions = {exercise.name: ast.unparse(answer) for _, exercise, answer in find_checks(cells)}
+    expressions = {exercise.name: ast.unparse(answer) for _, exercise, answer in latest_checks(cells)}
     expressions |= {name: "" for name in lesson.points if graded_part(name)}  # which are asked of a file beside it
     for name in (point for point in lesson.points if point not in expressions.keys() | predictions_asked(cells)):
         number = name.removeprefix(PREDICT)
@@ -244,35 +267,45 @@ def set_lesson(course: Course, lesson: Lesson) -> SetLesson:
             f"The course file gives points for {name} in {lesson.name}, but {source} does not ask it. "
             f"Take it out there, or add a cell: {asks}"
         )
-    return SetLesson(lesson, expressions, by_hand)
+    return LessonTask(lesson, expressions, by_hand)
 
 
 # --- one notebook ---------------------------------------------------------------
 
 
-def _judge_lesson(course: Course, student: str, task: SetLesson) -> Callable[[], Result]:
+def _judge_lesson(course: Course, student: str, task: LessonTask) -> Callable[[], Result]:
     """Judge a student's lesson, from the cache if nothing changed; returns a function that makes the Result."""
     lesson = task.lesson
     folder = course.folder / "submitted" / student / lesson.name
     due = lesson.due_for(student)
     days = days_late(folder, due)
     late = None if days is None else days > 0
-    result = Result(student, lesson.name, [], late, lost=min(1.0, lesson.late * (days or 0)))
+    result = Result(student, lesson.name, [], late, late_penalty=min(1.0, lesson.late * (days or 0)))
     path = course.folder / "results" / "verdicts" / student / f"{lesson.name}.json"
     try:
-        names = lesson.exercises(course.seed_of(student))
+        names = lesson.exercises(course.student_seed(student))
         questions = [(course.exercise(name, student), task.expressions[name]) for name in names]
         custom = [
             (inspect.getsource(question.solve), question.told, question.asking)
             for question, _ in questions
             if question.asking
         ]
-        named = read_bytes(names_file) if (names_file := course.folder / "exercises" / NAMED).exists() else b""
+        lecturer_names = read_bytes(names_file) if (names_file := course.folder / "exercises" / NAMED).exists() else b""
         answers = [answer for _, answer in questions]
-        rest = FORM, lesson.points, lesson.partial, answers, course.limits, __version__, task.by_hand, custom, named
+        cache_key = (
+            FORM,
+            lesson.points,
+            lesson.partial,
+            answers,
+            course.limits,
+            __version__,
+            task.by_hand,
+            custom,
+            lecturer_names,
+        )
         handed_in = read_submission(folder, any(graded_part(name) for name in names))
         result = result._replace(left_out=handed_in.left_out, handed_in=bool(handed_in.notebook or handed_in.tiny))
-        digest = sha256(handed_in.notebook + handed_in.tiny + repr(rest).encode()).hexdigest()
+        digest = sha256(handed_in.notebook + handed_in.tiny + repr(cache_key).encode()).hexdigest()
         result = result._replace(untimed=bool(result.handed_in and due) and days is None)
         if (cached_answers := _read_cached(path, digest)) is not None:
             return lambda: result._replace(answers=cached_answers)
@@ -281,27 +314,27 @@ def _judge_lesson(course: Course, student: str, task: SetLesson) -> Callable[[],
         notebook, why = _read_notebook(handed_in)
         if why and handed_in.notebook:
             result = result._replace(left_out=(*handed_in.left_out, why), handed_in=bool(handed_in.tiny))
-        verdicts, shapes = _verdicts(course, notebook, why, questions, task)
-        verdicts += _verdicts_of_tiny(course, handed_in.tiny, [part for part, _ in parts])
+        verdicts, shapes = _judge_notebook(course, notebook, why, questions, task)
+        verdicts += _judge_tiny(course, handed_in.tiny, [part for part, _ in parts])
         names = [*(question.name for question, _ in questions), *lesson.predictions, *(part.name for part, _ in parts)]
     except (LessonError, OSError) as error:
         message = str(error)
         return lambda: result._replace(ungraded=f"not graded: {message}")
 
     def finish() -> Result:  # not in the thread that judged: only one at a time draws
-        answers = [_answer(name, lesson, verdict) for name, verdict in zip(names, verdicts)]
+        answers = [_answer_entry(name, lesson, verdict) for name, verdict in zip(names, verdicts)]
         for answer, shape in zip(answers, shapes):
             answer["shape"] = shape
-        answers += hand_answers(task.by_hand, notebook)
-        if result.handed_in and not (why and handed_in.notebook) and not any(map(is_broken, answers)):
+        answers += ungraded_answers(task.by_hand, notebook)
+        if result.handed_in and not (why and handed_in.notebook) and not any(map(is_sandbox_failure, answers)):
             path.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(path, json.dumps({"digest": digest, "answers": answers}).encode(), LessonError)
+            write_atomically(path, json.dumps({"digest": digest, "answers": answers}).encode(), LessonError)
         return result._replace(answers=answers)
 
     return finish
 
 
-def _read_notebook(handed_in: HandedIn) -> tuple[dict[str, Any], str]:
+def _read_notebook(handed_in: SubmittedFiles) -> tuple[dict[str, Any], str]:
     """The notebook as it is saved, and why it is not graded; empty if it is."""
     if not handed_in.notebook:
         return {"cells": []}, handed_in.problem
@@ -309,7 +342,7 @@ def _read_notebook(handed_in: HandedIn) -> tuple[dict[str, Any], str]:
         with READING:
             notebook = json.loads(handed_in.notebook)
             count = len(cell_texts(notebook))
-            hand_cells(notebook)
+            manually_graded_cells(notebook)
     except (ValueError, RecursionError, LessonError, AttributeError, KeyError, TypeError):
         return {"cells": []}, "the notebook cannot be read as one"
     if count > MOST_CELLS:
@@ -317,20 +350,20 @@ def _read_notebook(handed_in: HandedIn) -> tuple[dict[str, Any], str]:
     return notebook, ""
 
 
-def _verdicts(
-    course: Course, notebook: dict[str, Any], why: str, questions: list[tuple[Exercise, str]], task: SetLesson
+def _judge_notebook(
+    course: Course, notebook: dict[str, Any], why: str, questions: list[tuple[Exercise, str]], task: LessonTask
 ) -> tuple[list[Verdict], list[str]]:
     """Judge a notebook: verdicts, and structure hashes of the answers. why: the reason if it cannot be graded."""
     if why or not notebook["cells"]:
         message = f"Not graded: {why}." if why else "Not handed in."
         return [Verdict(False, message)] * (len(questions) + len(task.lesson.predictions)), []
     cells = cell_texts(notebook)
-    verdicts = sandbox.grade(cells, questions, course.limits, _hidden(course)) if questions else []
+    verdicts = sandbox.grade(cells, questions, course.limits, _hidden_folders(course)) if questions else []
     verdicts += [judge_prediction(cells, name.removeprefix(PREDICT)) for name in task.lesson.predictions]
-    return verdicts, [_shape(cells, *question) for question in questions]
+    return verdicts, [_structure_hash(cells, *question) for question in questions]
 
 
-def _verdicts_of_tiny(course: Course, handed_in: bytes, parts: list[Exercise]) -> list[Verdict]:
+def _judge_tiny(course: Course, handed_in: bytes, parts: list[Exercise]) -> list[Verdict]:
     """Judge these parts of the student's tiny.py, the engine that is submitted beside the notebook."""
     if not handed_in or not parts:
         return [Verdict(False, "Not handed in.")] * len(parts)
@@ -338,14 +371,14 @@ def _verdicts_of_tiny(course: Course, handed_in: bytes, parts: list[Exercise]) -
         cells, answer = as_cell(handed_in.decode("utf-8-sig"))
     except UnicodeDecodeError:
         return [Verdict(False, "The tiny.py that was handed in is no text in UTF-8.")] * len(parts)
-    return sandbox.grade(cells, [(part, answer) for part in parts], course.limits, _hidden(course))
+    return sandbox.grade(cells, [(part, answer) for part in parts], course.limits, _hidden_folders(course))
 
 
-def _hidden(course: Course) -> list[str]:
+def _hidden_folders(course: Course) -> list[str]:
     return [str(course.folder / name) for name in ("source", "release", "submitted", "results", "exercises")]
 
 
-def _answer(name: str, lesson: Lesson, verdict: Verdict) -> dict[str, Any]:
+def _answer_entry(name: str, lesson: Lesson, verdict: Verdict) -> dict[str, Any]:
     most = lesson.points[name]
     points = most if verdict.passed else round(most * verdict.share * lesson.partial, 2)
     try:
@@ -359,7 +392,7 @@ def _answer(name: str, lesson: Lesson, verdict: Verdict) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _shape(cells: list[str], exercise: Exercise, name: str) -> str:
+def _structure_hash(cells: list[str], exercise: Exercise, name: str) -> str:
     """A hash of the answer's syntax tree without names and constants, to find copies; "" if it is too short."""
     made: list[ast.stmt] = []
     for cell in cells:

@@ -18,7 +18,7 @@ STAMP, TINY = "timestamp.txt", "tiny.py"
 EXPECTED = {STAMP, "exercises", "notes", "feedback", "__pycache__", "assessed.txt"}
 
 
-class HandedIn(NamedTuple):
+class SubmittedFiles(NamedTuple):
     """The notebook and the tiny.py of a lesson, empty where there is none.
 
     problem: why the notebook is not read. left_out: files that are not graded, each with the reason.
@@ -30,11 +30,17 @@ class HandedIn(NamedTuple):
     left_out: tuple[str, ...] = ()
 
 
-def student_folders(place: Path) -> Iterator[str]:
+def student_folders(submitted_folder: Path) -> Iterator[str]:
     """The names of the students' folders; symbolic links are skipped, since they may lead anywhere."""
-    if not place.is_dir():
-        raise LessonError(f"There is no folder {place}. Put there what was handed in: STUDENT/LESSON/LESSON.ipynb")
-    return (entry.name for entry in os.scandir(place) if entry.is_dir(follow_symlinks=False) and entry.name[0] != ".")
+    if not submitted_folder.is_dir():
+        raise LessonError(
+            f"There is no folder {submitted_folder}. Put there what was handed in: STUDENT/LESSON/LESSON.ipynb"
+        )
+    return (
+        entry.name
+        for entry in os.scandir(submitted_folder)
+        if entry.is_dir(follow_symlinks=False) and entry.name[0] != "."
+    )
 
 
 def printable_name(student: str) -> str:
@@ -42,34 +48,38 @@ def printable_name(student: str) -> str:
     return os.fsencode(student).decode(sys.getfilesystemencoding(), "backslashreplace")
 
 
-def read_submission(folder: Path, wants_tiny: bool) -> HandedIn:
+def read_submission(folder: Path, wants_tiny: bool) -> SubmittedFiles:
     """Read what a student handed in for a lesson: the notebook with the lesson's name, or the only one."""
     if not stat.S_ISDIR(_mode(folder)):
-        return HandedIn()
-    names = [name for name in _visible(folder) if name not in EXPECTED]
+        return SubmittedFiles()
+    names = [name for name in _list_visible(folder) if name not in EXPECTED]
     notebooks = [name for name in names if name.lower().endswith(".ipynb")]
     readable = [name for name in notebooks if not _why_unreadable(folder / name)]
     chosen = [name for name in readable if Path(name).stem == folder.name] or readable
-    taken = {*(chosen if len(chosen) == 1 else []), *([TINY] if wants_tiny else [])}
-    left_out = []
+    graded_names = {*(chosen if len(chosen) == 1 else []), *([TINY] if wants_tiny else [])}
+    ignored = []
     for name in names:
         reason = _why_unreadable(folder / name) or _why_not_graded(name, chosen)
-        if name not in taken or _why_unreadable(folder / name):
-            left_out.append(f"{_printable(name)} {reason}")
-    problem = "" if len(chosen) == 1 else next((line for line in left_out if ".ipynb " in line.lower()), "")
+        if name not in graded_names or _why_unreadable(folder / name):
+            ignored.append(f"{_printable(name)} {reason}")
+    problem = "" if len(chosen) == 1 else next((line for line in ignored if ".ipynb " in line.lower()), "")
     notebook = read_bytes(folder / chosen[0]) if len(chosen) == 1 else b""
     tiny = folder / TINY
     has_tiny = wants_tiny and TINY in names and not _why_unreadable(tiny)
-    return HandedIn(notebook, read_bytes(tiny) if has_tiny else b"", problem, tuple(left_out))
+    return SubmittedFiles(notebook, read_bytes(tiny) if has_tiny else b"", problem, tuple(ignored))
 
 
-def list_misplaced(place: Path, lessons: Iterable[str]) -> list[str]:
+def list_misplaced(student_folder: Path, lessons: Iterable[str]) -> list[str]:
     """Messages about files in a student's folder that are in no lesson's folder."""
     lesson_names = set(lessons)
     problems = []
-    for name in _visible(place):
+    for name in _list_visible(student_folder):
         if name not in lesson_names and name not in EXPECTED:
-            what = "is no folder of a lesson" if stat.S_ISDIR(_mode(place / name)) else "lies in no folder of a lesson"
+            what = (
+                "is no folder of a lesson"
+                if stat.S_ISDIR(_mode(student_folder / name))
+                else "lies in no folder of a lesson"
+            )
             problems.append(f"{_printable(name)} {what}: the notebook's place is STUDENT/LESSON/LESSON.ipynb")
     return problems
 
@@ -80,11 +90,11 @@ def days_late(folder: Path, due: datetime | None) -> int | None:
     try:
         written = "" if _why_unreadable(stamp) else read_bytes(stamp).decode()
         day, hour, *zone = written.split()
-        came = datetime.fromisoformat(f"{day} {hour}{zone[0] if zone and zone[0][0] in '+-' else ''}")
+        submitted_at = datetime.fromisoformat(f"{day} {hour}{zone[0] if zone and zone[0][0] in '+-' else ''}")
     except (OSError, ValueError):
         return None
-    came = came if came.tzinfo else came.replace(tzinfo=UTC)
-    return None if due is None else max(0, -((due - came) // timedelta(days=1)))
+    submitted_at = submitted_at if submitted_at.tzinfo else submitted_at.replace(tzinfo=UTC)
+    return None if due is None else max(0, -((due - submitted_at) // timedelta(days=1)))
 
 
 def read_bytes(file: Path) -> bytes:
@@ -120,7 +130,7 @@ def _why_not_graded(name: str, chosen: list[str]) -> str:
     return "is no notebook"
 
 
-def _visible(folder: Path) -> list[str]:
+def _list_visible(folder: Path) -> list[str]:
     return sorted(entry.name for entry in os.scandir(folder) if entry.name[0] != ".")
 
 

@@ -16,7 +16,7 @@ from textwrap import indent
 from typing import Any
 
 from ..errors import LessonError
-from .answers import checks, parse_cell
+from .answers import find_checks_in, parse_cell
 from .exercise import Exercise
 from .judging import exercise_named
 from .solutions import ACCEPTED, blank_text, solution_text
@@ -44,46 +44,52 @@ def cell_texts(notebook: Notebook) -> list[str]:
         raise LessonError("It is no notebook of nbformat 4.") from None
 
 
-def find_checks(cells: list[str]) -> Iterator[tuple[int, Exercise, ast.expr]]:
+def latest_checks(cells: list[str]) -> Iterator[tuple[int, Exercise, ast.expr]]:
     """Yield (cell index, exercise, expression) of the last check of each exercise."""
     latest = {}
     for index, cell in enumerate(cells):
-        for name, answer in checks(cell):
+        for name, answer in find_checks_in(cell):
             exercise = exercise_named(name)
             latest[exercise.name] = index, exercise, answer
     yield from latest.values()
 
 
-def teachers(lesson: Notebook, points: dict[str, float]) -> Notebook:
+def make_teacher_notebook(lesson: Notebook, points: dict[str, float]) -> Notebook:
     """The teacher's notebook: a lesson with solutions, and a graded cell for each exercise that gives points."""
     made = without_outputs(lesson)
     code = [cell for cell in made["cells"] if cell["cell_type"] == "code"]
-    for index, exercise, answer in find_checks(cell_texts(made)):
+    for index, exercise, answer in latest_checks(cell_texts(made)):
         if exercise.name in points:
             name = ast.unparse(answer)
-            check_cell, rest = _without_check(code[index], exercise), [_check(exercise, name, points[exercise.name])]
-            blank = next((cell for cell in reversed(code[: index + 1]) if _maker(cell, name)), None)
+            check_cell, rest = (
+                _remove_check(code[index], exercise),
+                [_graded_cell(exercise, name, points[exercise.name])],
+            )
+            blank = next((cell for cell in reversed(code[: index + 1]) if _find_definition(cell, name)), None)
             if blank is None:
                 blank = {**copy.deepcopy(check_cell), "id": f"blank-{exercise.name}", "source": ""}
                 rest.insert(0, blank)
-            _solve(blank, exercise, name)
+            _insert_solution(blank, exercise, name)
             where = next(i for i, cell in enumerate(made["cells"]) if cell is check_cell)
             made["cells"][where : where + 1] = ([check_cell] if _text(check_cell).strip() else []) + rest
     return made
 
 
-def students(teachers_own: Notebook) -> Notebook:
+def make_student_notebook(teachers_own: Notebook) -> Notebook:
     """The students' notebook: solutions replaced by blanks, hidden tests removed."""
     made = copy.deepcopy(teachers_own)
     for cell in made["cells"]:
         text = re.sub(
-            rf"^( *){BEGIN}\n.*?^ *{END}$", partial(_blank, cell["cell_type"]), _text(cell), flags=re.M | re.S
+            rf"^( *){BEGIN}\n.*?^ *{END}$",
+            partial(_replace_solution, cell["cell_type"]),
+            _text(cell),
+            flags=re.M | re.S,
         )
         cell["source"] = re.sub(rf"\n *{BEGIN_TESTS}\n.*?^ *{END_TESTS}$", "", text, flags=re.M | re.S)
     return made
 
 
-def _blank(kind: str, match: re.Match[str]) -> str:
+def _replace_solution(kind: str, match: re.Match[str]) -> str:
     return indent(BLANK if kind == "code" else "YOUR ANSWER HERE", match[1])
 
 
@@ -103,14 +109,14 @@ def compose_lesson(name: str, exercises: Iterable[str]) -> Notebook:
     return {"cells": [title, *cells], "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
 
 
-def without(lesson: Notebook, names: set[str]) -> Notebook:
+def remove_exercises(lesson: Notebook, names: set[str]) -> Notebook:
     """Remove the cells of these exercises, of which the student is set another variant."""
     left_out = {f"{part}{name}" for name in names for part in ("", "check-")}
     cells = [cell for cell in lesson["cells"] if cell["metadata"].get("nbgrader", {}).get("grade_id") not in left_out]
     return {**lesson, "cells": cells}
 
 
-def make_assessed(lesson: Notebook) -> Notebook:
+def remove_help(lesson: Notebook) -> Notebook:
     """Remove all lines of code and text that call hint, solution or working."""
     made = copy.deepcopy(lesson)
     for cell in made["cells"]:
@@ -128,18 +134,18 @@ def _drop_hints(part: ast.stmt) -> str:
     if isinstance(part, ast.ImportFrom):
         part.names = [name for name in part.names if name.name not in TELLS]
         return ast.unparse(part) if part.names else ""
-    asks = any(isinstance(node, ast.Call) and getattr(node.func, "id", "") in TELLS for node in ast.walk(part))
-    return "" if asks else ast.unparse(part)
+    asks_for_help = any(isinstance(node, ast.Call) and getattr(node.func, "id", "") in TELLS for node in ast.walk(part))
+    return "" if asks_for_help else ast.unparse(part)
 
 
 def without_outputs(notebook: Notebook) -> Notebook:
     """A copy without outputs, execution counts and widget state."""
-    made = copy.deepcopy(notebook)
-    made.get("metadata", {}).pop("widgets", None)
-    for cell in made["cells"]:
+    new_notebook = copy.deepcopy(notebook)
+    new_notebook.get("metadata", {}).pop("widgets", None)
+    for cell in new_notebook["cells"]:
         if cell["cell_type"] == "code":
             cell.update(outputs=[], execution_count=None)
-    return made
+    return new_notebook
 
 
 # --- cells ----------------------------------------------------------------------
@@ -154,7 +160,7 @@ def _build_metadata(name: str, **flags: Any) -> dict[str, Any]:
     return {"nbgrader": usual | flags}
 
 
-def _maker(cell: Notebook, name: str) -> ast.stmt | None:
+def _find_definition(cell: Notebook, name: str) -> ast.stmt | None:
     """The statement in a cell that defines this function or class; None if there is none."""
     makers = [
         statement
@@ -164,18 +170,18 @@ def _maker(cell: Notebook, name: str) -> ast.stmt | None:
     return next((maker for maker in makers if maker.name == name), None)
 
 
-def _without_check(cell: Notebook, exercise: Exercise) -> Notebook:
+def _remove_check(cell: Notebook, exercise: Exercise) -> Notebook:
     """Remove the lines that check an exercise from a cell, in place."""
     lines = _text(cell).splitlines()
     for part in reversed(parse_cell(_text(cell)).body):
-        names = [name for name, _ in checks(ast.unparse(part))]
+        names = [name for name, _ in find_checks_in(ast.unparse(part))]
         if isinstance(part, ast.Expr) and set(names) & {exercise.name, exercise.number}:
             del lines[part.lineno - 1 : part.end_lineno]
     cell["source"] = "\n".join(lines).rstrip()
     return cell
 
 
-def _check(exercise: Exercise, answer: str, points: float) -> Notebook:
+def _graded_cell(exercise: Exercise, answer: str, points: float) -> Notebook:
     """A graded cell: it shows the verdict to the student, and has a hidden test that fails if the answer is wrong."""
     call = f'check("{exercise.name}", {answer})'
     hidden = JUDGED.format(exercise.name, answer)
@@ -185,16 +191,16 @@ def _check(exercise: Exercise, answer: str, points: float) -> Notebook:
             "outputs": [], "execution_count": None}  # fmt: skip
 
 
-def _solve(cell: Notebook, exercise: Exercise, name: str) -> None:
+def _insert_solution(cell: Notebook, exercise: Exercise, name: str) -> None:
     """Replace the blank definition in a cell by the solution, in place."""
     cell["metadata"] = {**cell.get("metadata", {}), **_build_metadata(exercise.name, solution=True)}
-    blank, lines = _maker(cell, name), _text(cell).splitlines()
-    solved = _solution(exercise, name).splitlines()
+    blank, lines = _find_definition(cell, name), _text(cell).splitlines()
+    solved = _solution_with_markers(exercise, name).splitlines()
     lines[blank.lineno - 1 if blank else 0 : blank.end_lineno if blank else 0] = solved
     cell["source"] = "\n".join(lines)
 
 
-def _solution(exercise: Exercise, name: str) -> str:
+def _solution_with_markers(exercise: Exercise, name: str) -> str:
     """The solution with nbgrader's markers around its body: imports, signature and docstring stay visible."""
     text = solution_text(exercise)
     body = ast.parse(text).body

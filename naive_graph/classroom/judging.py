@@ -12,14 +12,14 @@ from ..core.number import shortened
 from ..errors import LessonError
 from ..graph.graph import Graph
 from .cases import ExerciseCase
-from .custom_exercises import named_by_a_lecturer, on_the_shelves, own_exercise
+from .custom_exercises import find_lecturer_name, list_exercise_files, own_exercise
 from .exercise import Exercise
 from .exercises import ALL_EXERCISES, EXERCISES
 from .language import told
 from .lessons import OLD_EXERCISES
-from .misconceptions import Mistake, diagnose, show
-from .near_misses import RELATIONS, AskAgain, AskHere
-from .run_answer import AnswerOutcome, Asked, ask
+from .misconceptions import Mistake, diagnose, format_value
+from .near_misses import RELATIONS, AnswerRunner, LocalRunner
+from .run_answer import AnswerOutcome, Asked, run_all_cases
 
 
 @dataclass(frozen=True)
@@ -64,23 +64,27 @@ class Verdict:
         return f'<pre style="white-space:pre-wrap">{escape(repr(self))}</pre>{self.drawn()}'
 
 
-def text_of(name: object) -> str:
+def name_as_text(name: object) -> str:
     """A name or a number as text, whatever it is: Python does not print a number of thousands of digits."""
     return name if isinstance(name, str) else shortened(name)
 
 
 def exercise_named(name: str) -> Exercise:
     """The exercise of that name or number."""
-    text = text_of(name)
-    wished = OLD_EXERCISES.get(text, text)
+    text = name_as_text(name)
+    current_name = OLD_EXERCISES.get(text, text)
     for exercise in ALL_EXERCISES:
-        if wished in (exercise.name, exercise.number):
+        if current_name in (exercise.name, exercise.number):
             return exercise
-    custom_files = {file.stem: file for file in on_the_shelves()}
+    custom_files = {file.stem: file for file in list_exercise_files()}
     if text in custom_files:
         return own_exercise(custom_files[text])
-    near = get_close_matches(text, [*custom_files, *(exercise.name for exercise in EXERCISES)], 1, 0.5)
-    meant = f" Did you mean {near[0]!r}?" if near else ' Give its name first: check("kahn", kahn).' * callable(name)
+    suggestions = get_close_matches(text, [*custom_files, *(exercise.name for exercise in EXERCISES)], 1, 0.5)
+    meant = (
+        f" Did you mean {suggestions[0]!r}?"
+        if suggestions
+        else ' Give its name first: check("kahn", kahn).' * callable(name)
+    )
     raise LessonError(f"There is no exercise {shortened(name)}.{meant} progress() lists all of them.")
 
 
@@ -95,26 +99,28 @@ def judge(name: str, answer: Any) -> Verdict:
         due, hint = "class" if exercise.is_class else "function", f'check("{exercise.name}", {exercise.name})'
         message = f"{exercise.name} is to be a {due}, not a {type(answer).__name__}. Give it without brackets: {hint}."
         raise LessonError(message)
-    return verdict(exercise, ask(exercise, answer), AskHere(answer))
+    return verdict(exercise, run_all_cases(exercise, answer), LocalRunner(answer))
 
 
-def verdict(exercise: Exercise, asked: Asked, again: AskAgain | None = None) -> Verdict:
+def verdict(exercise: Exercise, outcome_pairs: Asked, again: AnswerRunner | None = None) -> Verdict:
     """Make the verdict from an answer's outcomes. again: runs the answer again, to confirm a diagnosis."""
-    wrong = wrong_places(exercise, asked)
+    wrong = failing_cases(exercise, outcome_pairs)
     if not wrong:
-        return Verdict(True, f"Right: {exercise.name} does what it should in all {len(asked)} cases.")
-    shared = [index for index in wrong if index < len((exercise.shared or exercise).cases)] or wrong
-    does = sha256(repr([(index, _round_value(asked[index])) for index in shared]).encode()).hexdigest()[:8]
-    named = named_by_a_lecturer(exercise.name, does)
-    mistakes = [Mistake(*named)] if named else diagnose(exercise, asked, again)
-    explained = [mistake.case for mistake in mistakes if mistake.case is not None]
-    shown = explained[0] if explained else wrong[0]
-    message = _message(exercise, asked, wrong, shown, mistakes)
-    share = (len(asked) - len(wrong)) / len(exercise.cases)
-    return Verdict(False, message, mistakes, exercise.cases[shown], does, share)
+        return Verdict(True, f"Right: {exercise.name} does what it should in all {len(outcome_pairs)} cases.")
+    common_failures = [index for index in wrong if index < len((exercise.shared or exercise).cases)] or wrong
+    fingerprint = sha256(
+        repr([(index, _round_value(outcome_pairs[index])) for index in common_failures]).encode()
+    ).hexdigest()[:8]
+    lecturer_name = find_lecturer_name(exercise.name, fingerprint)
+    mistakes = [Mistake(*lecturer_name)] if lecturer_name else diagnose(exercise, outcome_pairs, again)
+    explained_cases = [mistake.case for mistake in mistakes if mistake.case is not None]
+    shown_case = explained_cases[0] if explained_cases else wrong[0]
+    message = _compose_message(exercise, outcome_pairs, wrong, shown_case, mistakes)
+    share = (len(outcome_pairs) - len(wrong)) / len(exercise.cases)
+    return Verdict(False, message, mistakes, exercise.cases[shown_case], fingerprint, share)
 
 
-def wrong_places(exercise: Exercise, asked: Asked) -> list[int]:
+def failing_cases(exercise: Exercise, asked: Asked) -> list[int]:
     """The cases in which an answer is wrong, the first time or the second."""
     return [place for place, given in enumerate(asked) if _find_failure(exercise, place, given) is not None]
 
@@ -137,7 +143,7 @@ def _find_failure(
     return next((outcome for outcome in outcomes if outcome is not None and not exercise.right(index, outcome)), None)
 
 
-def _message(exercise: Exercise, outcomes: Asked, wrong: list[int], index: int, mistakes: list[Mistake]) -> str:
+def _compose_message(exercise: Exercise, outcomes: Asked, wrong: list[int], index: int, mistakes: list[Mistake]) -> str:
     outcome = _find_failure(exercise, index, outcomes[index])
     assert outcome is not None
     again = " when it is asked the same a second time" if outcome is not outcomes[index][0] else ""
@@ -146,28 +152,28 @@ def _message(exercise: Exercise, outcomes: Asked, wrong: list[int], index: int, 
     lines = [
         first if index == wrong[0] else other,
         f"    {exercise.cases[index].text}",
-        f"    your answer{again} {_did(exercise, outcome)}",
-        f"    {_right(exercise, index, outcome)}",
+        f"    your answer{again} {_describe_outcome(exercise, outcome)}",
+        f"    {_describe_expected(exercise, index, outcome)}",
     ]
     if guesses := [mistake for mistake in mistakes if mistake.name != "raises"]:  # what it raises was said
         lines += ["A guess, from what it does:", *(f"  * {mistake.sentence}" for mistake in guesses)]
     if not mistakes or mistakes[0].name in RELATIONS:
-        lines += _what_is_sure(exercise, outcomes, wrong)
+        lines += _common_features(exercise, outcomes, wrong)
     return "\n".join(lines)
 
 
-def _value(exercise: Exercise, value: Any) -> str:
+def _format_for_exercise(exercise: Exercise, value: Any) -> str:
     """A value as a learner writes it: what has parts is a tuple, or an object of the learner's class."""
-    text = show(value)
+    text = format_value(value)
     parts = isinstance(value, list) and len(value) == len(exercise.parts) and text.endswith("]")
     if not parts or not value or isinstance(value[0], dict):
         return text
     return f"{exercise.name * exercise.is_class}({text[1:-1]})"
 
 
-def _did(exercise: Exercise, outcome: AnswerOutcome) -> str:
+def _describe_outcome(exercise: Exercise, outcome: AnswerOutcome) -> str:
     text = {
-        "gave": f"gives {_value(exercise, outcome.value)}",
+        "gave": f"gives {_format_for_exercise(exercise, outcome.value)}",
         "raised": f"raises {outcome.error}" + (f" ({outcome.where})" if outcome.where else ""),
         "endless": "does not end; it was stopped",
         "refused": f"calls {outcome.error}, which it is to do without",
@@ -177,8 +183,8 @@ def _did(exercise: Exercise, outcome: AnswerOutcome) -> str:
     return text + visits + (" and changes what it was given" if outcome.mutated else "")
 
 
-def _right(exercise: Exercise, index: int, outcome: AnswerOutcome) -> str:
-    want = _value(exercise, exercise.expected[index].value)
+def _describe_expected(exercise: Exercise, index: int, outcome: AnswerOutcome) -> str:
+    want = _format_for_exercise(exercise, exercise.expected[index].value)
     if exercise.complaint is None or exercise.expected[index].value is None:
         return f"right is {want}"
     complaint = exercise.complaint(exercise.cases[index], outcome.value) if outcome.kind == "gave" else None
@@ -188,7 +194,7 @@ def _right(exercise: Exercise, index: int, outcome: AnswerOutcome) -> str:
 # --- where no mistake is known --------------------------------------------------
 
 
-def _what_is_sure(exercise: Exercise, outcomes: Asked, wrong: list[int]) -> list[str]:
+def _common_features(exercise: Exercise, outcomes: Asked, wrong: list[int]) -> list[str]:
     """A sentence about the feature that failing cases share and passing ones lack, if there is one."""
     failing = [exercise.cases[index].features for index in wrong]
     passing = [exercise.cases[index].features for index in range(len(outcomes)) if index not in set(wrong)]

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import LessonError, NaiveGraphError
-from .lessons import TERM, as_bytes, lessons_of_the_package, without_outputs
+from .lessons import TERM, lessons_of_the_package, notebook_bytes, without_outputs
 
 ENTRY = re.compile(r'^msgid ((?:".*"\n)+)msgstr ((?:".*"(?:\n|\Z))+)', re.MULTILINE)
 SAYING = re.compile(r"(check|check_tiny|start_tiny|predict|hint|progress)\(")  # what shows a message of ours
@@ -32,7 +32,7 @@ BETWEEN = re.compile(r"(\n\n+|^```.*?^```$)", re.MULTILINE | re.DOTALL)  # parag
 WORDLESS = re.compile(r"```.*?```|\$\$.*?\$\$|\$.*?\$|`[^`]*`", re.DOTALL)
 
 
-def wished_language() -> str:
+def current_language() -> str:
     """The language code in $NAIVE_GRAPH_LANGUAGE, such as zh; "" for English and for unknown languages."""
     wished = os.environ.get("NAIVE_GRAPH_LANGUAGE", "").lower()[:2]
     return wished if wished in languages() else ""
@@ -53,12 +53,12 @@ def check_language(language: str) -> str:
 
 def told(text: str) -> str:
     """Translate a message into the current language; parts that the catalogue lacks stay English."""
-    wished = os.environ.get("NAIVE_GRAPH_LANGUAGE") and wished_language()
-    return messages(wished).message(text) if wished else text
+    wished = os.environ.get("NAIVE_GRAPH_LANGUAGE") and current_language()
+    return message_catalogue(wished).message(text) if wished else text
 
 
 @contextmanager
-def speaking(language: str) -> Iterator[None]:
+def use_language(language: str) -> Iterator[None]:
     """A block in which this language is the current one; "" leaves it as it is."""
     before = os.environ.get("NAIVE_GRAPH_LANGUAGE")
     os.environ.update({"NAIVE_GRAPH_LANGUAGE": language} if language else {})
@@ -73,12 +73,12 @@ NaiveGraphError.words = staticmethod(told)
 
 
 @cache
-def messages(language: str) -> Catalogue:
+def message_catalogue(language: str) -> Catalogue:
     """The catalogue of the package's messages in a language."""
-    return Catalogue(read(_file(language, "messages")))
+    return Catalogue(read(_catalogue_file(language, "messages")))
 
 
-def _file(language: str, name: str) -> Path:
+def _catalogue_file(language: str, name: str) -> Path:
     return lessons_of_the_package()[0].parent / language / f"{name}.po"
 
 
@@ -100,7 +100,7 @@ class Catalogue:
         self.texts = texts
         holed = [text for text in texts if HOLE.search(text)]
         self.templates = sorted(
-            ((max(HOLE.split(template)[::2], key=len), template) for template in holed), key=_most_fixed
+            ((max(HOLE.split(template)[::2], key=len), template) for template in holed), key=_fixed_length_key
         )
 
     def message(self, text: str) -> str:
@@ -111,9 +111,9 @@ class Catalogue:
 
     def _line(self, line: str) -> str:
         bare = line.lstrip(" *")
-        return line[: len(line) - len(bare)] + self._sentences(bare)
+        return line[: len(line) - len(bare)] + self._translate_sentences(bare)
 
-    def _sentences(self, text: str) -> str:
+    def _translate_sentences(self, text: str) -> str:
         """Translate a line: as a whole, or else its longest known prefix of sentences, and then the rest."""
         translation = self.known(text)
         if translation is not None:
@@ -121,7 +121,7 @@ class Catalogue:
         for end in sorted((match.end() for match in re.finditer(r"[.?!:] ", text)), reverse=True):
             begin = self.known(text[: end - 1])
             if begin is not None:
-                return begin + self._sentences(text[end:])
+                return begin + self._translate_sentences(text[end:])
         return self.known(text, swallowing=True) or text
 
     def known(self, text: str, *, swallowing: bool = False) -> str | None:
@@ -134,28 +134,28 @@ class Catalogue:
             if form in self.texts:
                 return self.texts[form]
         for piece, template in self.templates:
-            match = _pattern(template).fullmatch(text) if piece in text else None
-            if match and (swallowing or not any(map(self._foreign, match.groups()))):
+            match = _template_pattern(template).fullmatch(text) if piece in text else None
+            if match and (swallowing or not any(map(self._is_untranslated, match.groups()))):
                 return self._filled(template, match.groups())
         return None
 
-    def _foreign(self, part: str) -> bool:
-        return bool(re.search(r"[.?!] [A-Z]", part)) and self._sentences(part) == part
+    def _is_untranslated(self, part: str) -> bool:
+        return bool(re.search(r"[.?!] [A-Z]", part)) and self._translate_sentences(part) == part
 
     def _filled(self, template: str, parts: tuple[str, ...]) -> str:
         """Fill the parts of a message into its translated template; the parts are translated, too."""
         names = [name or str(position) for position, name in enumerate(HOLE.findall(template))]
-        translations = dict(zip(names, map(self._sentences, parts)))
+        translations = dict(zip(names, map(self._translate_sentences, parts)))
         order = iter(translations.values())
         return HOLE.sub(lambda hole: translations[hole[1]] if hole[1] else next(order), self.texts[template])
 
 
-def _most_fixed(template: tuple[str, str]) -> int:
+def _fixed_length_key(template: tuple[str, str]) -> int:
     return -len(HOLE.sub("", template[1]))
 
 
 @lru_cache(2000)
-def _pattern(template: str) -> re.Pattern[str]:
+def _template_pattern(template: str) -> re.Pattern[str]:
     pieces = HOLE.split(template)[::2]
     return re.compile("(.*?)".join(map(re.escape, pieces)), re.DOTALL)
 
@@ -172,48 +172,52 @@ def paragraphs(text: str) -> list[str]:
 def split_docstring(program: str) -> list[str]:
     """The paragraphs of the docstrings in a cell, each as one line."""
     try:
-        made = [
+        definitions = [
             statement for statement in ast.parse(program).body if isinstance(statement, (ast.FunctionDef, ast.ClassDef))
         ]
     except SyntaxError:  # IPython's own words
         return []
-    parts = map(ast.get_docstring, made)
+    parts = map(ast.get_docstring, definitions)
     return [" ".join(paragraph.split()) for text in parts if text for paragraph in text.split("\n\n")]
 
 
-def has(language: str, lesson: Path) -> bool:
+def has_translation(language: str, lesson: Path) -> bool:
     """Whether a lesson is there in a language."""
-    return _file(language, lesson.stem).is_file()
+    return _catalogue_file(language, lesson.stem).is_file()
 
 
 def lesson_catalogue(lesson: Path, language: str) -> Catalogue:
     """A catalogue of a lesson's texts and of the package's messages, which appear in its outputs."""
-    return Catalogue({**messages(language).texts, **read(_file(language, lesson.stem))})
+    return Catalogue({**message_catalogue(language).texts, **read(_catalogue_file(language, lesson.stem))})
 
 
-def in_language(lesson: Path, language: str) -> bytes:
+def lesson_in_language(lesson: Path, language: str) -> bytes:
     """A lesson's notebook as bytes, without outputs, texts translated; in English if there is no translation.
 
     Above an exercise stands what it asks.
     """
     bare = without_outputs(lesson)
-    return as_bytes(translate_lesson(json.loads(bare), lesson, language)) if has(language, lesson) else bare
+    return (
+        notebook_bytes(translate_lesson(json.loads(bare), lesson, language))
+        if has_translation(language, lesson)
+        else bare
+    )
 
 
 def translate_lesson(notebook: dict[str, Any], lesson: Path, language: str) -> dict[str, Any]:
     """The cells of a lesson with their texts in a language. What its catalogue lacks stays in English."""
     catalogue = lesson_catalogue(lesson, language)
     cells = notebook["cells"]
-    for cell, after in zip(cells, [*cells[1:], {"source": ""}]):
+    for cell, next_cell in zip(cells, [*cells[1:], {"source": ""}]):
         if cell["cell_type"] == "markdown":
             parts = BETWEEN.split(TERM.sub(r"\1", "".join(cell["source"])))
             parts[::2] = [catalogue.known(part) or part for part in parts[::2]]
-            asks = [
+            docstring_texts = [
                 catalogue.texts[paragraph]
-                for paragraph in split_docstring("".join(after["source"]))
+                for paragraph in split_docstring("".join(next_cell["source"]))
                 if paragraph in catalogue.texts
             ]
-            cell["source"] = "\n\n".join(["".join(parts), *asks]).splitlines(keepends=True)
+            cell["source"] = "\n\n".join(["".join(parts), *docstring_texts]).splitlines(keepends=True)
         elif SAYING.match("".join(cell["source"])):
             for data in (output["data"] for output in cell["outputs"] if "data" in output):
                 plain = "".join(data["text/plain"])

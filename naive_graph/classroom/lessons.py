@@ -28,8 +28,8 @@ def lessons_of_the_package() -> list[Path]:
     """The notebooks: inside the installed package, or beside it in a clone of the repository."""
     package = Path(__file__).resolve().parents[1]
     clone = package.parent
-    places = [package / "lessons"] + [clone / "lessons"] * (clone / "pyproject.toml").is_file()
-    notebooks = next((files for folder in places if (files := sorted(folder.glob("*.ipynb")))), [])
+    candidate_folders = [package / "lessons"] + [clone / "lessons"] * (clone / "pyproject.toml").is_file()
+    notebooks = next((files for folder in candidate_folders if (files := sorted(folder.glob("*.ipynb")))), [])
     if not notebooks:
         raise LessonError("The lessons are missing from this installation. Install it again, in a clone: pip install .")
     return notebooks
@@ -41,7 +41,7 @@ def without_outputs(lesson: Path) -> bytes:
     for cell in notebook["cells"]:
         if cell["cell_type"] == "code":
             cell.update(outputs=[], execution_count=None)
-    return as_bytes(notebook)
+    return notebook_bytes(notebook)
 
 
 def join_parts(notebooks: dict[str, dict[str, Any]], name: str) -> dict[str, Any]:
@@ -50,6 +50,6 @@ def join_parts(notebooks: dict[str, dict[str, Any]], name: str) -> dict[str, Any
     return {**parts[0], "cells": [cell for part in parts for cell in part["cells"]]}
 
 
-def as_bytes(notebook: dict[str, Any]) -> bytes:
+def notebook_bytes(notebook: dict[str, Any]) -> bytes:
     """A notebook as it is written to a file."""
     return (json.dumps(notebook, indent=1, sort_keys=True, ensure_ascii=False) + "\n").encode()

@@ -32,7 +32,7 @@ class ManualMark(NamedTuple):
     line: int
 
 
-def hand_cells(notebook: Notebook) -> dict[str, tuple[float, str]]:
+def manually_graded_cells(notebook: Notebook) -> dict[str, tuple[float, str]]:
     """The manually graded cells of a notebook: {grade_id: (points, source)}."""
     cells = {}
     for cell in notebook["cells"]:
@@ -42,9 +42,9 @@ def hand_cells(notebook: Notebook) -> dict[str, tuple[float, str]]:
     return cells
 
 
-def hand_answers(cells: dict[str, tuple[float, str]], handed_in: Notebook) -> list[dict[str, Any]]:
+def ungraded_answers(cells: dict[str, tuple[float, str]], handed_in: Notebook) -> list[dict[str, Any]]:
     """A student's text in each of these cells, as an answer entry that is not marked yet."""
-    wrote = hand_cells(handed_in)
+    wrote = manually_graded_cells(handed_in)
     return [
         {
             "exercise": name, "passed": False, "points": 0.0, "of": worth, "mistakes": [], "picture": "",
@@ -55,7 +55,7 @@ def hand_answers(cells: dict[str, tuple[float, str]], handed_in: Notebook) -> li
     ]  # fmt: skip
 
 
-def read_marks(folder: Path, most: Callable[[str, str], dict[str, float] | None]) -> dict[Place, ManualMark]:
+def read_marks(folder: Path, points_of_parts: Callable[[str, str], dict[str, float] | None]) -> dict[Place, ManualMark]:
     """The marks that were given, by student, lesson and part.
 
     points_of_parts(student, lesson): the points of each part; None for an unknown student.
@@ -64,13 +64,14 @@ def read_marks(folder: Path, most: Callable[[str, str], dict[str, float] | None]
     file = folder / FILE
     try:
         with file.open(encoding="utf-8-sig", newline="") as opened:
-            head = next(opened, "")  # spreadsheets may save with semicolons or tabs
-            delimiter = max(",;\t", key=head.count)
+            header_line = next(opened, "")  # spreadsheets may save with semicolons or tabs
+            delimiter = max(",;\t", key=header_line.count)
             names = [
-                EARLIER.get(title.strip(), title.strip()) for title in next(csv.reader([head], delimiter=delimiter))
+                EARLIER.get(title.strip(), title.strip())
+                for title in next(csv.reader([header_line], delimiter=delimiter))
             ]
             if not {*HEAD} - {"of"} <= {*names}:
-                raise LessonError(f"{file} begins with {head.strip()!r}. Its first line is: {','.join(HEAD)}")
+                raise LessonError(f"{file} begins with {header_line.strip()!r}. Its first line is: {','.join(HEAD)}")
             rows = [
                 {name: (row.get(name) or "").strip() for name in HEAD}
                 for row in csv.DictReader(opened, names, delimiter=delimiter)
@@ -82,7 +83,7 @@ def read_marks(folder: Path, most: Callable[[str, str], dict[str, float] | None]
     marks: dict[Place, ManualMark] = {}
     for line, row in enumerate(rows, 2):
         key = row["student"], row["lesson"], row["part"]
-        points = _points(f"{file}, line {line}", row, most) if row["points"] else None
+        points = _parse_points(f"{file}, line {line}", row, points_of_parts) if row["points"] else None
         if key in marks and points is not None and marks[key].points is not None:
             raise LessonError(f"{file}, line {line}: line {marks[key].line} marks the same. Take out one of them.")
         if points is not None or key not in marks:
@@ -90,7 +91,7 @@ def read_marks(folder: Path, most: Callable[[str, str], dict[str, float] | None]
     return marks
 
 
-def _points(where: str, row: dict[str, str], most: Callable[[str, str], dict[str, float] | None]) -> float:
+def _parse_points(where: str, row: dict[str, str], most: Callable[[str, str], dict[str, float] | None]) -> float:
     """The points of a line; raises LessonError for a number, a student, a lesson or a part that cannot be meant."""
     try:
         points = float(row["points"].replace(",", "."))
@@ -114,7 +115,7 @@ def _points(where: str, row: dict[str, str], most: Callable[[str, str], dict[str
     return points
 
 
-def with_marks(
+def apply_marks(
     student: str, lesson: str, answers: Iterable[dict[str, Any]], marks: dict[Place, ManualMark]
 ) -> list[dict[str, Any]]:
     """The answers with the marks that a person gave them."""
@@ -132,7 +133,7 @@ def _apply_mark(answer: dict[str, Any], mark: ManualMark | None) -> dict[str, An
     return {**answer, **changed, **({"mistakes": [], "picture": ""} if passed else {})}
 
 
-def marks_rows(
+def mark_table_rows(
     results: Iterable[tuple[str, str, list[dict[str, Any]]]], marks: dict[Place, ManualMark]
 ) -> list[list[Any]]:
     """The rows of by_hand.csv, with the marks given so far. results: (student, lesson, answers) of each."""
@@ -156,7 +157,7 @@ def csv_text(rows: Iterable[Iterable[Any]]) -> str:
     return text.getvalue()
 
 
-def cell_name(student: str) -> str:
+def spreadsheet_name(student: str) -> str:
     """The student's name, quoted so that a spreadsheet does not take it for a formula."""
     name = printable_name(student)
     return "'" * (name[0] in "=+-@") + name

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..errors import LessonError
 from .grading import Result
-from .manual_marks import cell_name, csv_text
+from .manual_marks import csv_text, spreadsheet_name
 
 HEAD = ("student", "lesson", "exercise", "points", "of", "mistakes", "late")
 IDS = "ids.csv"  # in the course folder: the students' ids in Moodle and Canvas
@@ -29,8 +29,8 @@ def points_table(results: Iterable[Result]) -> str:
         late = {None: "", True: "late", False: "in time"}[result.late]
         for answer in result.answers:
             names = " ".join(name for name, _ in answer["mistakes"])
-            points = f"{answer['points'] * (1.0 - result.lost):g}" if result.has_mark else ""
-            head = cell_name(result.student), result.lesson, answer["exercise"]
+            points = f"{answer['points'] * (1.0 - result.late_penalty):g}" if result.has_mark else ""
+            head = spreadsheet_name(result.student), result.lesson, answer["exercise"]
             rows.append([*head, points, f"{answer['of']:g}", names, late])
     return csv_text(rows)
 
@@ -54,9 +54,9 @@ def lms_tables(results: list[Result], ids: Ids) -> dict[str, str]:
     for graded in results:
         marks.setdefault(graded.student, {})[graded.lesson] = graded.mark
     tables = {}
-    for lesson, most in lessons.items():
+    for lesson, max_points in lessons.items():
         worksheet = [
-            [f"Participant {number}", cell_name(who), own.get(lesson, ""), f"{most:g}", "-"]
+            [f"Participant {number}", spreadsheet_name(who), own.get(lesson, ""), f"{max_points:g}", "-"]
             for who, own in marks.items()
             if (number := ids.get((who, lesson, "moodle")))
         ]
@@ -64,7 +64,7 @@ def lms_tables(results: list[Result], ids: Ids) -> dict[str, str]:
             head = ["Identifier", "Full name", "Grade", "Maximum Grade", "Last modified (grade)"]
             tables[f"moodle-{lesson}.csv"] = csv_text([head, *worksheet])
     by_name = [mark for mark in marks if not any((mark, lesson, "moodle") in ids for lesson in lessons)]
-    gradebook = [[cell_name(who), *map(marks[who].get, lessons)] for who in by_name]
+    gradebook = [[spreadsheet_name(who), *map(marks[who].get, lessons)] for who in by_name]
     tables["moodle.csv"] = csv_text([["username", *lessons], *gradebook])
     numbers = {who: number for (who, _, system), number in ids.items() if system == "canvas"}
     canvas: list[list[Any]] = [
@@ -72,8 +72,8 @@ def lms_tables(results: list[Result], ids: Ids) -> dict[str, str]:
         ["Points Possible", "", "", "", "", *(f"{points:g}" for points in lessons.values())],
     ]
     for who, by_lesson in marks.items():
-        login = "" if who in numbers else cell_name(who)
-        canvas.append([cell_name(who), numbers.get(who, ""), "", login, "", *map(by_lesson.get, lessons)])
+        login = "" if who in numbers else spreadsheet_name(who)
+        canvas.append([spreadsheet_name(who), numbers.get(who, ""), "", login, "", *map(by_lesson.get, lessons)])
     return {**tables, "canvas.csv": csv_text(canvas)}
 
 
@@ -92,6 +92,6 @@ def read_ids(folder: Path) -> Ids:
     return {(student, lesson, system): number for student, lesson, system, number in rows[1:]}
 
 
-def ids_text(ids: Ids) -> str:
+def ids_csv(ids: Ids) -> str:
     """The file of these numbers."""
     return csv_text([list(IDS_HEAD), *([*key, number] for key, number in sorted(ids.items()))])

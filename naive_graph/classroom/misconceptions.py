@@ -8,9 +8,9 @@ from itertools import permutations
 from typing import Any, NamedTuple
 
 from .cases import ROADS, ExerciseCase, name_by_index
-from .exercise import Exercise, Mistakes, same
-from .near_misses import RAISED, SENTENCES, AskAgain, flat, relation, repair
-from .run_answer import AnswerOutcome, Asked, plain
+from .exercise import Exercise, Mistakes, is_close
+from .near_misses import RAISED, SENTENCES, AnswerRunner, find_repair, flat, relation
+from .run_answer import AnswerOutcome, Asked, to_json_value
 
 NEARLY_ALL = 0.985  # share of cases in which a function without `return` gives None
 ENOUGH = 0.94  # of the cases where the answer or the mistake is wrong
@@ -26,33 +26,41 @@ class Mistake(NamedTuple):
     case: int | None = None
 
 
-def diagnose(exercise: Exercise, asked: Asked, again: AskAgain | None = None) -> list[Mistake]:
+def diagnose(exercise: Exercise, outcome_pairs: Asked, again: AnswerRunner | None = None) -> list[Mistake]:
     """The mistakes that explain a wrong answer, or []. again: runs the answer again, to confirm a diagnosis."""
-    if again is not None and _right_alone(exercise, asked, again):
+    if again is not None and _is_right_in_isolation(exercise, outcome_pairs, again):
         return [Mistake("keeps_state", f"{AFTER_OTHERS} {KEPT}")]
     fits: list[Mistake] = []
     for general in GENERAL:
-        if (only := general(exercise, asked)) is not None:
-            if only.name == "unfinished" and asked[0][0].kind == "gave":  # or returned in the loop, which looks alike
-                fits = _find_misconceptions(exercise, asked, again) or _find_slip(exercise, asked, again)
-            return fits if len(fits) == 1 else [only]  # rather not begun than two mistakes at once
-    mistakes = _find_misconceptions(exercise, asked, again) or list(_breaks_off(exercise, asked))
+        if (general_mistake := general(exercise, outcome_pairs)) is not None:
+            if (
+                general_mistake.name == "unfinished" and outcome_pairs[0][0].kind == "gave"
+            ):  # or returned in the loop, which looks alike
+                fits = _find_misconceptions(exercise, outcome_pairs, again) or _find_slip(
+                    exercise, outcome_pairs, again
+                )
+            return fits if len(fits) == 1 else [general_mistake]  # rather not begun than two mistakes at once
+    mistakes = _find_misconceptions(exercise, outcome_pairs, again) or list(_find_failures(exercise, outcome_pairs))
     if not mistakes or mistakes[0].name in ("returns_nothing", "raises", "never_ends"):
-        mistakes = _find_slip(exercise, asked, again) or mistakes
-    if not mistakes and (related := relation(exercise, asked))[0]:
+        mistakes = _find_slip(exercise, outcome_pairs, again) or mistakes
+    if not mistakes and (related := relation(exercise, outcome_pairs))[0]:
         mistakes = [Mistake(*related)]
-    changes = any(first.mutated for first, _ in asked)
+    changes = any(first.mutated for first, _ in outcome_pairs)
     return [*mistakes, Mistake("changes_argument", CHANGES)] if changes else mistakes
 
 
-def _find_misconceptions(exercise: Exercise, outcomes: Asked, again: AskAgain | None) -> list[Mistake]:
+def _find_misconceptions(exercise: Exercise, outcomes: Asked, again: AnswerRunner | None) -> list[Mistake]:
     """The misconceptions that fit, each with a case that shows it; [] if a standard or fresh case refutes them."""
-    keys = fitting(exercise, outcomes)
+    keys = best_misconceptions(exercise, outcomes)
     if not keys or _is_refuted(exercise, outcomes, keys):
         return []
     if again is not None and exercise.fresh is not None:
-        for tried in again.ask([exercise.fresh]):
-            if not tried or _is_refuted(exercise.fresh, tried, keys) or not _fit(exercise.fresh, tried, keys):
+        for fresh_outcomes in again.ask([exercise.fresh]):
+            if (
+                not fresh_outcomes
+                or _is_refuted(exercise.fresh, fresh_outcomes, keys)
+                or not _fits_fresh_cases(exercise.fresh, fresh_outcomes, keys)
+            ):
                 return []
     for i, (first, _) in enumerate(outcomes):
         is_wrong = not exercise.right(i, first._replace(mutated=False))
@@ -61,9 +69,9 @@ def _find_misconceptions(exercise: Exercise, outcomes: Asked, again: AskAgain | 
     return []
 
 
-def _find_slip(exercise: Exercise, outcomes: Asked, again: AskAgain | None) -> list[Mistake]:
+def _find_slip(exercise: Exercise, outcomes: Asked, again: AnswerRunner | None) -> list[Mistake]:
     """The slip whose change makes the answer right, as a list; [] if there is none, or the answer cannot run again."""
-    kind, line = repair(exercise, outcomes, again) if again is not None else ("", "")
+    kind, line = find_repair(exercise, outcomes, again) if again is not None else ("", "")
     return [Mistake(kind, SENTENCES[kind].format(line))] if kind else []
 
 
@@ -80,7 +88,7 @@ def _is_refuted(exercise: Exercise, outcomes: Asked, keys: Mistakes) -> bool:
     )
 
 
-def _fit(exercise: Exercise, outcomes: Asked, keys: Mistakes) -> bool:
+def _fits_fresh_cases(exercise: Exercise, outcomes: Asked, keys: Mistakes) -> bool:
     """Whether the misconceptions also explain the outcomes in fresh random cases."""
     gave = [first for first, _ in outcomes]
     wrong = [not exercise.right(i, first._replace(mutated=False)) for i, first in enumerate(gave)]
@@ -88,7 +96,7 @@ def _fit(exercise: Exercise, outcomes: Asked, keys: Mistakes) -> bool:
     return both_right or _agreement(exercise, gave, wrong, keys) > ENOUGH
 
 
-def _right_alone(exercise: Exercise, outcomes: Asked, again: AskAgain) -> bool:
+def _is_right_in_isolation(exercise: Exercise, outcomes: Asked, again: AnswerRunner) -> bool:
     """Whether the first failing cases pass when each runs alone: then the answer keeps state between calls.
 
     Each is asked twice: who goes through a set may be right once by chance.
@@ -103,7 +111,7 @@ def _right_alone(exercise: Exercise, outcomes: Asked, again: AskAgain) -> bool:
 # --- mistakes of one exercise ---------------------------------------------------
 
 
-def fitting(exercise: Exercise, asked: Asked) -> Mistakes:
+def best_misconceptions(exercise: Exercise, asked: Asked) -> Mistakes:
     """The one or two misconceptions whose mutant agrees best with the answer; () if none agrees enough."""
     gave = [first for first, _ in asked]
     wrong = [not exercise.right(i, first._replace(mutated=False)) for i, first in enumerate(gave)]
@@ -113,12 +121,16 @@ def fitting(exercise: Exercise, asked: Asked) -> Mistakes:
         two = {mistake: _agreement(exercise, gave, wrong, mistake, ALL_BUT_FEW) for mistake in exercise.mistakes(2)}
         most = max(two.values(), default=0.0)
         if most > max(shares[one], ALL_BUT_FEW):
-            if sure := _sure(exercise, gave, wrong, [mistake for mistake, share in two.items() if share == most]):
+            if sure := _confirmed_pair(
+                exercise, gave, wrong, [mistake for mistake, share in two.items() if share == most]
+            ):
                 return sure
     return one if shares[one] > ENOUGH else ()
 
 
-def _sure(exercise: Exercise, gave: list[AnswerOutcome], wrong: list[bool], pairs: list[Mistakes]) -> Mistakes:
+def _confirmed_pair(
+    exercise: Exercise, gave: list[AnswerOutcome], wrong: list[bool], pairs: list[Mistakes]
+) -> Mistakes:
     """The best pair of misconceptions, if the outcomes show both of them; () otherwise.
 
     It is not where other mistakes explain as much, or the failing cases do not show
@@ -138,12 +150,18 @@ def _sure(exercise: Exercise, gave: list[AnswerOutcome], wrong: list[bool], pair
 
 
 def _agreement(
-    exercise: Exercise, gave: list[AnswerOutcome], wrong: list[bool], mistakes: Mistakes, least: float = ENOUGH
+    exercise: Exercise,
+    first_outcomes: list[AnswerOutcome],
+    wrong: list[bool],
+    mistakes: Mistakes,
+    least: float = ENOUGH,
 ) -> float:
     """The share of cases, of those where answer or mutant is wrong, in which they agree; 0.0 if below `least`."""
     agree = differ = neither = 0
-    for i in sorted(range(len(gave)), key=wrong.__getitem__, reverse=True):  # where it is wrong they soon differ
-        one, (other, other_right) = gave[i], exercise.outcome_with(i, mistakes)
+    for i in sorted(
+        range(len(first_outcomes)), key=wrong.__getitem__, reverse=True
+    ):  # where it is wrong they soon differ
+        one, (other, other_right) = first_outcomes[i], exercise.outcome_with(i, mistakes)
         other_wrong = not other_right
         if not (wrong[i] or other_wrong):
             continue
@@ -155,7 +173,7 @@ def _agreement(
             neither += FEW
         else:
             differ += 1
-            if differ > (1.0 - least) * len(gave):
+            if differ > (1.0 - least) * len(first_outcomes):
                 return 0.0
     return agree / (agree + differ) if agree > neither else 0.0
 
@@ -170,12 +188,12 @@ KEPT = "Make lists and dicts inside the function, never as a default or outside.
 CHANGES = "The arguments are changed by the call. Work on a copy, list(w), and leave what you were given as it was."
 
 
-def _uses_library(exercise: Exercise, outcomes: Asked) -> Mistake | None:
+def _check_library_use(exercise: Exercise, outcomes: Asked) -> Mistake | None:
     used = next((first.error for first, _ in outcomes if first.kind == "refused"), None)
     return Mistake("uses_library", f"It calls the library's own {used}. Write it yourself here.") if used else None
 
 
-def _returns_nothing(exercise: Exercise, outcomes: Asked) -> Mistake | None:
+def _check_returns_none(exercise: Exercise, outcomes: Asked) -> Mistake | None:
     due = [first for i, (first, _) in enumerate(outcomes) if not exercise.accepts(i, None)]
     nothing = [first for first in due if first.kind == "gave" and first.value is None]
     if len(nothing) < NEARLY_ALL * len(due) or len(nothing) < len(due) < len(outcomes):
@@ -193,7 +211,7 @@ def _first_none(exercise: Exercise, outcomes: Asked) -> int | None:
     return next((i for i, first in empty if not exercise.right(i, first)), None)
 
 
-def _find_unfinished(exercise: Exercise, outcomes: Asked) -> Mistake | None:
+def _check_unfinished(exercise: Exercise, outcomes: Asked) -> Mistake | None:
     if all(first.error.startswith("NotImplementedError") for first, _ in outcomes):
         return Mistake("unfinished", "It is not written yet: it raises NotImplementedError.")
     if any(first.kind != "gave" for first, _ in outcomes):
@@ -202,23 +220,23 @@ def _find_unfinished(exercise: Exercise, outcomes: Asked) -> Mistake | None:
     wants = [outcome.value for outcome in exercise.expected]
     if isinstance(values[0], dict) and values[0].keys() == {"kind"}:
         return None  # of such a thing no more is known
-    if all(same(value, values[0]) for value in values) and not all(same(want, wants[0]) for want in wants):
-        return Mistake("unfinished", f"Whatever it is given, it returns the same: {show(values[0])}.")
-    if all(_is_given(case, value) for case, value in zip(exercise.cases, values)):
+    if all(is_close(value, values[0]) for value in values) and not all(is_close(want, wants[0]) for want in wants):
+        return Mistake("unfinished", f"Whatever it is given, it returns the same: {format_value(values[0])}.")
+    if all(_is_made_of_arguments(case, value) for case, value in zip(exercise.cases, values)):
         return Mistake("unfinished", "It returns what it was given, as it was given.")
     return None
 
 
-def _is_given(case: ExerciseCase, value: Any) -> bool:
+def _is_made_of_arguments(case: ExerciseCase, value: Any) -> bool:
     """Whether a value is one of the arguments, or is made of such."""
     question = case.ask(False)
-    arguments = plain(question.arguments, question.nodes)
+    arguments = to_json_value(question.arguments, question.nodes)
     return value in arguments or (
         isinstance(value, list) and bool(value) and all(entry in arguments for entry in value)
     )
 
 
-def _keeps_state(exercise: Exercise, outcomes: Asked) -> Mistake | None:
+def _check_keeps_state(exercise: Exercise, outcomes: Asked) -> Mistake | None:
     wanted = (outcome.value is not None for outcome in exercise.expected)  # None says little: it may be right by chance
     pairs = ((i, one, two) for (i, (one, two)), says in zip(enumerate(outcomes), wanted) if two is not None and says)
     again = [(exercise.right(i, one), exercise.right(i, two)) for i, one, two in pairs]
@@ -232,13 +250,13 @@ def _keeps_state(exercise: Exercise, outcomes: Asked) -> Mistake | None:
     return Mistake("keeps_state", f"{text} {KEPT}")
 
 
-def _only_changes(exercise: Exercise, outcomes: Asked) -> Mistake | None:
+def _check_changes_argument(exercise: Exercise, outcomes: Asked) -> Mistake | None:
     right = all(exercise.right(i, first._replace(mutated=False)) for i, (first, _) in enumerate(outcomes))
     changes = CHANGES[0].lower() + CHANGES[1:]
     return Mistake("changes_argument", f"The result is right, but {changes}") if right else None
 
 
-def _takes_too_long(exercise: Exercise, outcomes: Asked) -> Mistake | None:
+def _check_too_slow(exercise: Exercise, outcomes: Asked) -> Mistake | None:
     """Right but too slow: exponentially many paths are followed, or the whole graph is swept repeatedly."""
     mistake = None
     for i, (first, _) in enumerate(outcomes):
@@ -259,11 +277,11 @@ def _takes_too_long(exercise: Exercise, outcomes: Asked) -> Mistake | None:
     return mistake
 
 
-def _breaks_off(exercise: Exercise, outcomes: Asked) -> Iterator[Mistake]:
+def _find_failures(exercise: Exercise, outcomes: Asked) -> Iterator[Mistake]:
     wrong = [i for i, (first, _) in enumerate(outcomes) if not exercise.right(i, first)]
     broken = [i for i in wrong if outcomes[i][0].kind != "gave" or outcomes[i][0].value is None]
     if not broken or (broken[0] != wrong[0] and len(broken) * 2 < len(wrong)):
-        kinds = {(_kind(outcomes[i][0].value), _kind(exercise.expected[i].value)) for i in wrong}
+        kinds = {(_type_name(outcomes[i][0].value), _type_name(exercise.expected[i].value)) for i in wrong}
         if not broken and len(kinds) == 1 and len(set(*kinds)) == 2:
             yield Mistake("wrong_shape", "It gives {} where {} is asked for.".format(*kinds.pop()))
         return
@@ -286,7 +304,7 @@ def _breaks_off(exercise: Exercise, outcomes: Asked) -> Iterator[Mistake]:
         yield Mistake("returns_nothing", message, broken[0])
 
 
-def _kind(value: Any) -> str:
+def _type_name(value: Any) -> str:
     """The type of a value, in words."""
     if isinstance(value, dict):
         other = "a text" if "text" in value else f"something of type {value.get('kind')}"
@@ -297,12 +315,12 @@ def _kind(value: Any) -> str:
 # --- right in another shape -----------------------------------------------------
 
 
-def _wrong_shape(exercise: Exercise, outcomes: Asked) -> Mistake | None:
+def _check_wrong_shape(exercise: Exercise, outcomes: Asked) -> Mistake | None:
     """Whether one conversion (array to list, dict to list, ...) makes every wrong value right."""
     wrong = [(i, first) for i, (first, _) in enumerate(outcomes) if not exercise.right(i, first)]
     if any(first.kind != "gave" or first.value is None for _, first in wrong):
         return None
-    if _in_another_order(exercise, [first.value for first, _ in outcomes]):
+    if _is_permuted(exercise, [first.value for first, _ in outcomes]):
         message = "What it finds is right, its shape is not: the parts are there in another order than asked."
         return Mistake("wrong_shape", message)
     for message, change in SHAPES:
@@ -324,13 +342,13 @@ def _unwrapped_inside(exercise: Exercise, value: Any, want: Any) -> Iterator[Any
         yield [entry["of"] if isinstance(entry, dict) and "of" in entry else entry for entry in value]
 
 
-def _of_a_dict(exercise: Exercise, value: Any, want: Any) -> Iterator[Any]:
+def _dict_as_list(exercise: Exercise, value: Any, want: Any) -> Iterator[Any]:
     if isinstance(value, dict) and "pairs" in value and isinstance(want, list):
         yield [key for key, _ in value["pairs"]]
         yield [entry for _, entry in value["pairs"]]
 
 
-def _as_a_dict(exercise: Exercise, value: Any, want: Any) -> Iterator[Any]:
+def _as_dict(exercise: Exercise, value: Any, want: Any) -> Iterator[Any]:
     """The entries without their keys, or with other keys, in the order of what is right."""
     if isinstance(want, dict) and "pairs" in want:
         if isinstance(value, dict) and "pairs" in value:
@@ -351,10 +369,10 @@ def _as_nodes(exercise: Exercise, value: Any, want: Any) -> Iterator[Any]:
         ]
 
 
-def _flat(exercise: Exercise, value: Any, want: Any) -> Iterator[Any]:
+def _any_nesting(exercise: Exercise, value: Any, want: Any) -> Iterator[Any]:
     if exercise.complaint and isinstance(want, list) and value == len(want):
         yield want
-    if same(list(flat(value)), list(flat(want))) and exercise.complaint is None and not isinstance(want, dict):
+    if is_close(list(flat(value)), list(flat(want))) and exercise.complaint is None and not isinstance(want, dict):
         yield want
 
 
@@ -368,12 +386,12 @@ def _transpose_rows(exercise: Exercise, value: Any, want: Any) -> Iterator[Any]:
         yield [list(column) for column in zip(*value)] if any(value) else want if not [*flat(want)] else None
 
 
-def _no_dual(exercise: Exercise, value: Any, want: Any) -> Iterator[Any]:
+def _unwrap_dual(exercise: Exercise, value: Any, want: Any) -> Iterator[Any]:
     if exercise.is_class and isinstance(value, list) and value[0] == {"text": "no Dual"}:
-        yield want if same(value[1], want[0]) else value[1]
+        yield want if is_close(value[1], want[0]) else value[1]
 
 
-def _in_another_order(exercise: Exercise, values: list[Any]) -> bool:
+def _is_permuted(exercise: Exercise, values: list[Any]) -> bool:
     """Whether one order of the parts is right in all cases."""
     count = len(exercise.parts)
     if not count or not all(isinstance(each, list) and len(each) == count for each in values):
@@ -392,9 +410,9 @@ def _as_texts(exercise: Exercise, value: Any, want: Any) -> Iterator[Any]:
             yield want
 
 
-def _part(index: int) -> Callable[[Exercise, Any, Any], Iterator[Any]]:
+def _one_part_only(index: int) -> Callable[[Exercise, Any, Any], Iterator[Any]]:
     def change(exercise: Exercise, value: Any, want: Any) -> Iterator[Any]:
-        if index < len(exercise.parts) and same(value, want[index]):
+        if index < len(exercise.parts) and is_close(value, want[index]):
             yield want
 
     return change
@@ -403,29 +421,35 @@ def _part(index: int) -> Callable[[Exercise, Any, Any], Iterator[Any]]:
 SHAPES: list[tuple[str, Callable[[Exercise, Any, Any], Iterator[Any]]]] = [
     ("it comes as {kind}. Return a list.", _unwrap_value),
     ("there is an array or another container where a list is due. Return lists of numbers.", _unwrapped_inside),
-    ("it comes in a dict. Return a list.", _of_a_dict),
-    ("return a dict whose keys are the nodes.", _as_a_dict),
+    ("it comes in a dict. Return a list.", _dict_as_list),
+    ("return a dict whose keys are the nodes.", _as_dict),
     ("return the nodes themselves, not their names or places.", _as_nodes),
     ("lists lie inside the list. Return one list of nodes.", _flat_nodes),
-    ("only the first part is returned.", _part(0)),
-    ("only the second part is returned.", _part(1)),
-    ("only the third part is returned.", _part(2)),
-    ("it is a number, or its numbers are nested in another way than asked.", _flat),
-    ("an operation gives something that is no Dual.", _no_dual),
+    ("only the first part is returned.", _one_part_only(0)),
+    ("only the second part is returned.", _one_part_only(1)),
+    ("only the third part is returned.", _one_part_only(2)),
+    ("it is a number, or its numbers are nested in another way than asked.", _any_nesting),
+    ("an operation gives something that is no Dual.", _unwrap_dual),
     ("rows and columns are exchanged.", _transpose_rows),
     ("texts stand where tuples are due. Write (a, b) without quotes: its parts stay what they are.", _as_texts),
 ]
 
 
 GENERAL = [
-    _takes_too_long, _uses_library, _keeps_state, _returns_nothing, _find_unfinished, _only_changes, _wrong_shape,
-]  # fmt: skip
+    _check_too_slow,
+    _check_library_use,
+    _check_keeps_state,
+    _check_returns_none,
+    _check_unfinished,
+    _check_changes_argument,
+    _check_wrong_shape,
+]
 
 
 # --- showing values -------------------------------------------------------------
 
 
-def show(value: Any, most: int = 300) -> str:
+def format_value(value: Any, most: int = 300) -> str:
     """Format a value, as converted by run_answer, in Python's notation; long ones are cut."""
     text = _format_value(value)
     if len(text) <= most:

@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from time import process_time
 from typing import Any, NamedTuple
 
-from .run_answer import AnswerWatch, AskedExercise, Stopped, Tell, run_unwatched
+from .run_answer import AnswerWatch, RunnableExercise, Stopped, Tell, run_unwatched
 
 # For each operator those that it may be confused with; the relation is symmetric.
 OTHERS: dict[type[ast.AST], tuple[type[ast.AST], ...]] = {
@@ -47,7 +47,7 @@ def mutants(text: str) -> Iterator[tuple[str, str]]:
 # --- slips ----------------------------------------------------------------------
 
 
-def send_changes(task: AskedExercise, answer: Any, only: list[int], tell: Tell) -> None:
+def send_changes(task: RunnableExercise, answer: Any, only: list[int], tell: Tell) -> None:
     """Run the answer with each slip applied, and send the slip's kind, its line and the outcomes as JSON lines.
 
     numbers: those of the slips to run; empty for all. Nothing is sent for an answer whose source is not available.
@@ -70,7 +70,7 @@ def send_changes(task: AskedExercise, answer: Any, only: list[int], tell: Tell) 
         if only and number not in only:
             continue
         scope = dict(getattr(made, "__globals__", {}))
-        with suppress(Stopped, Exception), AnswerWatch(1, LINES, refuses=False) as watch:
+        with suppress(Stopped, Exception), AnswerWatch(1, LINES, forbids_library=False) as watch:
             with slip.made(), warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of what a change makes of a program
                 code = compile(ast.fix_missing_locations(tree), "<a change>", "exec")
@@ -105,35 +105,41 @@ class Slip(NamedTuple):
 
 def slips(tree: ast.Module) -> list[Slip]:
     """Every slip: the reverse of a small change that a learner may have made by mistake."""
-    found: list[Slip] = []
-    names = {each.id for each in ast.walk(tree) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
-    names |= {each.arg for each in ast.walk(tree) if isinstance(each, ast.arg)}
+    all_slips: list[Slip] = []
+    names = {
+        name_node.id
+        for name_node in ast.walk(tree)
+        if isinstance(name_node, ast.Name) and isinstance(name_node.ctx, ast.Store)
+    }
+    names |= {name_node.arg for name_node in ast.walk(tree) if isinstance(name_node, ast.arg)}
     for parent in ast.walk(tree):
         for field, value in ast.iter_fields(parent):
-            whole = value if isinstance(value, list) else [value]
-            for place, node in enumerate(whole):
+            siblings = value if isinstance(value, list) else [value]
+            for child_index, node in enumerate(siblings):
                 if isinstance(node, ast.AST):
                     line = getattr(node, "lineno", getattr(parent, "lineno", 1))
-                    for kind, span, new in _slips(node, whole[place + 1 :], sorted(names), field in ("test", "ifs")):
-                        changed = [*whole[:place], *new, *whole[place + span :]]
-                        found.append(
+                    for kind, span, new in _slips_at(
+                        node, siblings[child_index + 1 :], sorted(names), field in ("test", "ifs")
+                    ):
+                        changed = [*siblings[:child_index], *new, *siblings[child_index + span :]]
+                        all_slips.append(
                             Slip(kind, line, parent, field, changed if isinstance(value, list) else changed[0])
                         )
-    return found
+    return all_slips
 
 
-def _slips(node: ast.AST, rest: list[ast.AST], names: list[str], asks: bool) -> Iterator[tuple[str, int, list[Any]]]:
+def _slips_at(node: ast.AST, rest: list[ast.AST], names: list[str], asks: bool) -> Iterator[tuple[str, int, list[Any]]]:
     """Yield the slips at a node: kind, number of nodes replaced, new nodes. following: the nodes after it."""
     if asks:
         tests = ast.Constant(True), ast.Constant(False), ast.UnaryOp(ast.Not(), node)  # type: ignore[arg-type]
         yield from (("condition", 1, [test]) for test in tests)
     if isinstance(node, ast.expr):
-        yield from ((kind, 1, [new]) for kind, new in _in_an_expression(node, names))
+        yield from ((kind, 1, [new]) for kind, new in _expression_slips(node, names))
     elif isinstance(node, ast.stmt):
-        yield from _in_a_statement(node, rest)
+        yield from _statement_slips(node, rest)
 
 
-def _in_a_statement(node: ast.stmt, rest: list[ast.AST]) -> Iterator[tuple[str, int, list[Any]]]:
+def _statement_slips(node: ast.stmt, rest: list[ast.AST]) -> Iterator[tuple[str, int, list[Any]]]:
     is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
     if not isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.Return)) and not is_text:
         yield "line_too_much", 1, [ast.Pass()]
@@ -143,14 +149,16 @@ def _in_a_statement(node: ast.stmt, rest: list[ast.AST]) -> Iterator[tuple[str, 
     if isinstance(node, ast.AugAssign):
         stored: Any = node.target
         yield "adds_up", 1, [ast.Assign([stored], node.value)]
-        yield from (("other_operation", 1, [ast.AugAssign(stored, op(), node.value)]) for op in _others(node.op))
+        yield from (
+            ("other_operation", 1, [ast.AugAssign(stored, op(), node.value)]) for op in _other_operators(node.op)
+        )
     if isinstance(node, (ast.For, ast.While)):
-        yield from _at_a_loop(node, rest)
+        yield from _loop_slips(node, rest)
     if isinstance(node, ast.If):
         yield "condition", 1, [*node.body]
 
 
-def _at_a_loop(node: ast.For | ast.While, rest: list[ast.AST]) -> Iterator[tuple[str, int, list[Any]]]:
+def _loop_slips(node: ast.For | ast.While, rest: list[ast.AST]) -> Iterator[tuple[str, int, list[Any]]]:
     again = {field: getattr(node, field) for field in node._fields}
     for behind in rest[:1]:
         if not isinstance(behind, ast.Return):
@@ -168,15 +176,15 @@ def _at_a_loop(node: ast.For | ast.While, rest: list[ast.AST]) -> Iterator[tuple
             yield kind, 1, [ast.For(node.target, walked, node.body, node.orelse)]
 
 
-def _others(operator: ast.AST) -> tuple[Any, ...]:
+def _other_operators(operator: ast.AST) -> tuple[Any, ...]:
     return OTHERS.get(type(operator), ())
 
 
-def _in_an_expression(node: ast.expr, names: list[str]) -> Iterator[tuple[str, ast.expr]]:
+def _expression_slips(node: ast.expr, names: list[str]) -> Iterator[tuple[str, ast.expr]]:
     """Yield the slips in an expression: kind, and the new expression."""
     match node:
         case ast.BinOp(left, op, right):
-            yield from (("other_operation", ast.BinOp(left, other(), right)) for other in _others(op))
+            yield from (("other_operation", ast.BinOp(left, other(), right)) for other in _other_operators(op))
             yield "exchanged", ast.BinOp(right, op, left)
             yield from (("part_too_much", part) for part in (left, right))
             yield "sign", ast.UnaryOp(ast.USub(), node)
@@ -190,7 +198,7 @@ def _in_an_expression(node: ast.expr, names: list[str]) -> Iterator[tuple[str, a
             yield from (("condition", each) for each in values)
             yield "condition", ast.BoolOp(ast.And() if isinstance(op, ast.Or) else ast.Or(), values)
         case ast.Compare(left, [op, *_], [right]):
-            yield from (("other_comparison", ast.Compare(left, [o()], [right])) for o in _others(op))
+            yield from (("other_comparison", ast.Compare(left, [o()], [right])) for o in _other_operators(op))
         case ast.IfExp(_, body, orelse):
             yield from (("condition", each) for each in (body, orelse))
         case ast.Constant(int() | float() as value) if not isinstance(value, bool):
@@ -199,7 +207,7 @@ def _in_an_expression(node: ast.expr, names: list[str]) -> Iterator[tuple[str, a
         case ast.Call(function, arguments):
             yield from (("call_too_much", argument) for argument in arguments[:1])
             if ast.unparse(function) in ("len", "range"):
-                yield from (("other_number", each) for each in _other_ends(node))
+                yield from (("other_number", each) for each in _shifted_ranges(node))
         case ast.Subscript(ast.Subscript(whole, first), second):
             yield "indices_exchanged", ast.Subscript(ast.Subscript(whole, second, ast.Load()), first, node.ctx)
         case ast.Subscript(value, ast.Slice(lower)) if isinstance(node.ctx, ast.Load):
@@ -212,12 +220,12 @@ def _in_an_expression(node: ast.expr, names: list[str]) -> Iterator[tuple[str, a
             yield from (("part_too_much", type(node)(each, node.ctx)) for each in fewer)
         case ast.Name(name, ast.Load()) if name in names:
             yield from (("other_name", ast.Name(other, ast.Load())) for other in names if other != name)
-    yield from _twins(node)
+    yield from _swapped_names(node)
     if isinstance(node, ast.Subscript) and not isinstance(node.slice, (ast.Slice, ast.Constant)):
-        yield from (("other_number", ast.Subscript(node.value, each, node.ctx)) for each in _beside(node.slice))
+        yield from (("other_number", ast.Subscript(node.value, each, node.ctx)) for each in _plus_minus_one(node.slice))
 
 
-def _twins(node: ast.expr) -> Iterator[tuple[str, ast.expr]]:
+def _swapped_names(node: ast.expr) -> Iterator[tuple[str, ast.expr]]:
     match node:
         case ast.Name(name, context) if name in TWINS:
             yield "other_function", ast.Name(TWINS[name], context)
@@ -226,17 +234,17 @@ def _twins(node: ast.expr) -> Iterator[tuple[str, ast.expr]]:
             yield kind, ast.Attribute(value, TWINS[name], context)
 
 
-def _beside(number: ast.expr) -> list[ast.expr]:
+def _plus_minus_one(number: ast.expr) -> list[ast.expr]:
     """One more, and one less."""
     return [ast.BinOp(number, step(), ast.Constant(1)) for step in (ast.Add, ast.Sub)]
 
 
-def _other_ends(call: ast.Call) -> Iterator[ast.expr]:
+def _shifted_ranges(call: ast.Call) -> Iterator[ast.expr]:
     """Variants of range() and len() that are one more, one less, or begin at 1."""
     *before, last = call.args
     if ast.unparse(call.func) == "len":
-        yield from _beside(call)
+        yield from _plus_minus_one(call)
     else:
-        yield from (ast.Call(call.func, [*before, each], []) for each in _beside(last))
+        yield from (ast.Call(call.func, [*before, each], []) for each in _plus_minus_one(last))
         if not before:
             yield ast.Call(call.func, [ast.Constant(1), last], [])

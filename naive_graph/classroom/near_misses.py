@@ -15,16 +15,16 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from .exercise import Exercise, same
+from .exercise import Exercise, is_close
 from .mutation import send_changes
-from .run_answer import AnswerOutcome, Asked, ask, read_outcome, run_isolated
+from .run_answer import AnswerOutcome, Asked, parse_outcome, run_all_cases, run_isolated
 
 SAID = tomllib.loads(Path(__file__).with_name("misconceptions.toml").read_text(encoding="utf-8"))
 SENTENCES, RELATIONS, RAISED = SAID["slips"], SAID["relations"], SAID["raised"]  # the surest first
 FIRST_TRIED = 4  # wrong cases, in which each change is tried before the rest is
 
 
-class Change(NamedTuple):
+class TriedChange(NamedTuple):
     """A slip applied to an answer: its number, kind and line, and the outcomes of the changed answer."""
 
     number: int
@@ -33,54 +33,54 @@ class Change(NamedTuple):
     outcomes: list[AnswerOutcome]
 
 
-class AskAgain(Protocol):
+class AnswerRunner(Protocol):
     """Runs an answer again to confirm a diagnosis, where it ran before: in this process or in the sandbox."""
 
     def ask(self, exercises: list[Exercise]) -> Iterable[Asked]:
         """The outcomes in each variant of the exercise (other or fewer cases); [] for one that could not run."""
 
-    def ask_changed(self, exercise: Exercise, only: list[int]) -> list[Change]:
+    def ask_changed(self, exercise: Exercise, only: list[int]) -> list[TriedChange]:
         """The outcomes of the answer with each slip applied, or only those with these numbers."""
 
 
-class AskHere(NamedTuple):
+class LocalRunner(NamedTuple):
     """Runs the answer of a learner who calls `check`."""
 
     answer: Any
 
     def ask(self, exercises: list[Exercise]) -> Iterable[Asked]:
-        return (ask(exercise, self.answer) for exercise in exercises)
+        return (run_all_cases(exercise, self.answer) for exercise in exercises)
 
-    def ask_changed(self, exercise: Exercise, only: list[int]) -> list[Change]:
+    def ask_changed(self, exercise: Exercise, only: list[int]) -> list[TriedChange]:
         text, _ = run_isolated(lambda tell: send_changes(exercise, self.answer, only, tell))
-        return read_changes(exercise, text)
+        return parse_changes(exercise, text)
 
 
-def read_changes(exercise: Exercise, text: str) -> list[Change]:
+def parse_changes(exercise: Exercise, text: str) -> list[TriedChange]:
     """What `send_changes` told. Raises ValueError, TypeError or LookupError for lines of another kind."""
     sizes = [getattr(case.recipe, "size", 0) for case in exercise.cases]
     changes = []
     for line in text.split("\n")[:-1]:
         number, kind, where, outcomes = json.loads(line)
-        given = [read_outcome(outcome, size) for outcome, size in zip(outcomes, sizes, strict=True)]
-        changes.append(Change(int(number), str(kind), str(where)[:300], given))
+        given = [parse_outcome(outcome, size) for outcome, size in zip(outcomes, sizes, strict=True)]
+        changes.append(TriedChange(int(number), str(kind), str(where)[:300], given))
     return changes
 
 
-def repair(exercise: Exercise, asked: Asked, again: AskAgain) -> tuple[str, str]:
+def find_repair(exercise: Exercise, asked: Asked, again: AnswerRunner) -> tuple[str, str]:
     """Kind and line of the change that makes the answer right; ("", "") if there is none."""
     wrong = [i for i, (first, _) in enumerate(asked) if not exercise.right(i, first)]
     if exercise.text or not wrong:
         return "", ""  # its source is not that of a function, or it is wrong the second time alone
     few = wrong[:: -(-len(wrong) // FIRST_TRIED)]
-    numbers = [change.number for change in _right_changes(exercise.at(few), again, [])]
-    right = _right_changes(exercise, again, numbers) if numbers else []
+    numbers = [change.number for change in _passing_changes(exercise.at(few), again, [])]
+    right = _passing_changes(exercise, again, numbers) if numbers else []
     order = [*SENTENCES]
     best = min(right, key=lambda change: order.index(change.kind), default=None)
     return (best.kind, best.line) if best else ("", "")
 
 
-def _right_changes(exercise: Exercise, again: AskAgain, only: list[int]) -> list[Change]:
+def _passing_changes(exercise: Exercise, again: AnswerRunner, only: list[int]) -> list[TriedChange]:
     """The changes that are right in all cases of the exercise."""
     return [
         change
@@ -89,11 +89,11 @@ def _right_changes(exercise: Exercise, again: AskAgain, only: list[int]) -> list
     ]
 
 
-def relation(exercise: Exercise, asked: Asked) -> tuple[str, str]:
+def relation(exercise: Exercise, outcome_pairs: Asked) -> tuple[str, str]:
     """Name and sentence of a relation that holds between all wrong values and the right ones; ("", "") if none does."""
     if exercise.text:
         return "", ""  # each question there is another one
-    wrong = [(i, first) for i, (first, _) in enumerate(asked) if not exercise.right(i, first)]
+    wrong = [(i, first) for i, (first, _) in enumerate(outcome_pairs) if not exercise.right(i, first)]
     if any(first.kind != "gave" or (first.value is None and exercise.complaint is None) for _, first in wrong):
         return "", ""
     if exercise.complaint is not None:
@@ -113,29 +113,29 @@ ENTRIES = {"first_wrong", "last_wrong", "right_at_first", "right_at_last", "anot
 Pairs = list[tuple[Any, Any]]  # of a wrong value and the right one
 
 
-def _one_part(exercise: Exercise, pairs: Pairs) -> str:
+def _wrong_part(exercise: Exercise, pairs: Pairs) -> str:
     """The name of the only part of the result that is wrong; "" if there are several."""
     count = len(exercise.parts)
     if not all(isinstance(got, list) and len(got) == count for got, _ in pairs):
         return ""
-    wrong = {k for got, want in pairs for k in range(count) if not same(got[k], want[k])}
+    wrong = {k for got, want in pairs for k in range(count) if not is_close(got[k], want[k])}
     return exercise.parts[min(wrong)] if len(wrong) == 1 else ""
 
 
-def _entries(pairs: Pairs, which: Callable[[list[bool]], bool]) -> str:
+def _check_entries(pairs: Pairs, which: Callable[[list[bool]], bool]) -> str:
     """ "so" if `which` holds for the flags "entry is right" of every list; else ""."""
     lists = all(isinstance(value, list) for pair in pairs for value in pair)
     alike = lists and all(len(got) == len(want) for got, want in pairs)
-    rights = [list(map(same, got, want)) for got, want in pairs if len(got) > 1] if alike else []
+    rights = [list(map(is_close, got, want)) for got, want in pairs if len(got) > 1] if alike else []
     return "so" if rights and all(map(which, rights)) else ""
 
 
-def _one_row(exercise: Exercise, pairs: Pairs) -> str:
+def _check_equal_rows(exercise: Exercise, pairs: Pairs) -> str:
     several = [pair for pair in pairs if isinstance(pair[0], list) and pair[0][1:] and isinstance(pair[0][0], list)]
     return "so" if several and all(got.count(got[0]) == len(got) and got != want for got, want in several) else ""
 
 
-def _other_size(exercise: Exercise, pairs: Pairs) -> str:
+def _check_sizes(exercise: Exercise, pairs: Pairs) -> str:
     lists = all(isinstance(value, list) for pair in pairs for value in pair)
     if not lists or any(len(got) == len(want) for got, want in pairs):
         return ""
@@ -155,7 +155,7 @@ def _round_value(value: Any) -> str:
     return f"{value:.9g}" if isinstance(value, float) else repr(value)
 
 
-def _holds(pairs: Pairs, relation: Callable[[Counter[str], Counter[str]], bool]) -> str:
+def _check_counts(pairs: Pairs, relation: Callable[[Counter[str], Counter[str]], bool]) -> str:
     counted = list(_count_entries(pairs))
     return "so" if counted and all(any(got) and relation(got, want) for got, want in counted) else ""
 
@@ -185,7 +185,7 @@ def _compare_pairs(pairs: Pairs, relation: Callable[[float, float], bool]) -> st
     return "so" if len(pairs) > 2 and numbers and all(relation(*pair) for pair in pairs) else ""
 
 
-def _alike(numbers: list[float]) -> str:
+def _common_number(numbers: list[float]) -> str:
     """The number that all are equal to, as text; "" if they differ or it is 0."""
     if not numbers or not numbers[0] or not all(map(math.isfinite, numbers)):
         return ""
@@ -193,20 +193,20 @@ def _alike(numbers: list[float]) -> str:
 
 
 HOLDS: dict[str, Callable[[Exercise, Pairs], str]] = {
-    "one_part": _one_part,
-    "constant_factor": lambda _, pairs: _alike([got / want for got, want in _flat_pairs(pairs) if want]),
-    "constant_offset": lambda _, pairs: _alike([got - want for got, want in _flat_pairs(pairs)]),
-    "another_order": lambda _, pairs: _holds(pairs, lambda got, want: got == want),
-    "some_missing": lambda _, pairs: _holds(pairs, lambda got, want: got < want),
-    "too_much": lambda _, pairs: _holds(pairs, lambda got, want: got > want),
-    "first_wrong": lambda _, pairs: _entries(pairs, lambda right: not right[0] and all(right[1:])),
-    "last_wrong": lambda _, pairs: _entries(pairs, lambda right: not right[-1] and all(right[:-1])),
-    "right_at_first": lambda _, pairs: _entries(pairs, lambda right: right[0] and not right[-1]),
-    "right_at_last": lambda _, pairs: _entries(pairs, lambda right: right[-1] and not right[0]),
+    "one_part": _wrong_part,
+    "constant_factor": lambda _, pairs: _common_number([got / want for got, want in _flat_pairs(pairs) if want]),
+    "constant_offset": lambda _, pairs: _common_number([got - want for got, want in _flat_pairs(pairs)]),
+    "another_order": lambda _, pairs: _check_counts(pairs, lambda got, want: got == want),
+    "some_missing": lambda _, pairs: _check_counts(pairs, lambda got, want: got < want),
+    "too_much": lambda _, pairs: _check_counts(pairs, lambda got, want: got > want),
+    "first_wrong": lambda _, pairs: _check_entries(pairs, lambda right: not right[0] and all(right[1:])),
+    "last_wrong": lambda _, pairs: _check_entries(pairs, lambda right: not right[-1] and all(right[:-1])),
+    "right_at_first": lambda _, pairs: _check_entries(pairs, lambda right: right[0] and not right[-1]),
+    "right_at_last": lambda _, pairs: _check_entries(pairs, lambda right: right[-1] and not right[0]),
     "says_yes": lambda _, pairs: "so" if all(got is True and want is False for got, want in pairs) else "",
     "says_no": lambda _, pairs: "so" if all(got is False and want is True for got, want in pairs) else "",
     "too_large": lambda _, pairs: _compare_pairs(pairs, lambda got, want: got > want),
     "too_small": lambda _, pairs: _compare_pairs(pairs, lambda got, want: got < want),
-    "one_row": _one_row,
-    "other_size": _other_size,
+    "one_row": _check_equal_rows,
+    "other_size": _check_sizes,
 }

@@ -11,13 +11,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ..core.files import users_folder, write_whole
+from ..core.files import user_folder, write_atomically
 from ..errors import FolderError, LessonError
 from ..graph.nodes import Node
-from .answers import calls
-from .custom_exercises import is_judged_later
+from .answers import find_calls
+from .custom_exercises import is_private
 from .exercises import ALL_EXERCISES
-from .judging import Verdict, exercise_named, judge, text_of
+from .judging import Verdict, exercise_named, judge, name_as_text
 from .language import told
 from .lessons import OLD_PREDICTIONS
 from .misconceptions import Mistake
@@ -31,10 +31,10 @@ class PlainText(str):
         return str(self)
 
 
-class SaidText(PlainText):
+class TranslatedText(PlainText):
     """A message of the package, translated into the reader's language."""
 
-    def __new__(cls, text: str) -> SaidText:
+    def __new__(cls, text: str) -> TranslatedText:
         return super().__new__(cls, told(text))
 
 
@@ -51,14 +51,14 @@ def check(name: str, answer: Any = ...) -> Verdict:
     if answer is ...:
         named = exercise_named(name).name  # of a function it says that its name comes first
         raise LessonError(f'What is to be checked stands behind its name: check("{named}", {named}).')
-    if is_judged_later(text_of(name)):
+    if is_private(name_as_text(name)):
         return Verdict(False, f"{name} has no check here: it is judged when you have handed it in.")
     verdict = judge(name, answer)
-    note(exercise_named(name).name, tried=True, passed=verdict.passed)
+    record_progress(exercise_named(name).name, tried=True, passed=verdict.passed)
     return verdict
 
 
-def hint(name: str) -> SaidText:
+def hint(name: str) -> TranslatedText:
     """The next hint for an exercise, the last of which is its rule; then all of them, and where a solution is.
 
     >>> from os import environ
@@ -70,12 +70,12 @@ def hint(name: str) -> SaidText:
     """
     exercise = exercise_named(name)
     hints = [*exercise.hints, f"The rule: {exercise.rule}"]
-    shown, count = int(read().get(exercise.name, {}).get("hints") or 0), len(hints)
-    note(exercise.name, hints=1)
+    shown_count, count = int(read().get(exercise.name, {}).get("hints") or 0), len(hints)
+    record_progress(exercise.name, hints=1)
     lines = [f"Hint {i} of {count} for {exercise.name}: {text}" for i, text in enumerate(hints, 1)]
-    if shown < count:
-        return SaidText(lines[shown])
-    return SaidText("\n".join(["There are no more hints.", *lines, f'A solution: solution("{exercise.name}")']))
+    if shown_count < count:
+        return TranslatedText(lines[shown_count])
+    return TranslatedText("\n".join(["There are no more hints.", *lines, f'A solution: solution("{exercise.name}")']))
 
 
 def solution(name: str) -> PlainText:
@@ -102,7 +102,7 @@ def working(name: str, answer: Any) -> Any:
     return exercise.answer_with()
 
 
-def progress() -> SaidText:
+def progress() -> TranslatedText:
     """What was passed and what was tried, exercise by exercise.
 
     >>> from os import environ
@@ -122,7 +122,7 @@ def progress() -> SaidText:
         lines.append(f"{exercise.number:5} {exercise.name:22} {state}")
     right = [name for name in predictions() if records.get(f"predict {name}", {}).get("passed")]
     lines.append(f"Predictions that came true: {len(right)} of {len(predictions())}.")
-    return SaidText("\n".join(lines))
+    return TranslatedText("\n".join(lines))
 
 
 def in_order(number: str) -> list[tuple[int, str]]:
@@ -149,26 +149,26 @@ def predict(number: str, *unnamed: Any, **guesses: Any) -> Verdict:
     Put your guess in the place of the dots, and run this cell again.
     """
     if unnamed:
-        raise LessonError(f"A guess has a name: {_asking(_existing(text_of(number)))}.")
-    verdict = judge_guesses(text_of(number), guesses)
+        raise LessonError(f"A guess has a name: {_call_template(_check_number(name_as_text(number)))}.")
+    verdict = judge_guesses(name_as_text(number), guesses)
     if ... not in guesses.values():
-        note(f"predict {current_number(text_of(number))}", tried=True, passed=verdict.passed)
+        record_progress(f"predict {current_number(name_as_text(number))}", tried=True, passed=verdict.passed)
     return verdict
 
 
 def judge_guesses(number: str, guesses: dict[str, Any]) -> Verdict:
     """Whether guesses are right. Raises LessonError if there is no such prediction, or it asks for other names."""
-    number = _existing(number)
+    number = _check_number(number)
     questions = {name: question for name, question in predictions()[number].items() if name != "why"}
     if guesses.keys() != questions.keys():
-        raise LessonError(f"Prediction {number} asks for other names. Write {_asking(number)}.")
+        raise LessonError(f"Prediction {number} asks for other names. Write {_call_template(number)}.")
     if ... in guesses.values():
         texts = [name for name, question in questions.items() if isinstance(question["right"], str)]
         quotes = "".join(f' A text stands in quotes: {text}="..."' for text in texts[:1])
         return Verdict(False, f"Put your guess in the place of the dots, and run this cell again.{quotes}")
-    missed = [name for name, guess in guesses.items() if not _meets(guess, **questions[name])]
-    answers = [_answer(name, guesses[name], questions[name]) for name in missed]
-    return Verdict(not missed, "\n".join(answers) or f"Right. {predictions()[number]['why']}")
+    wrong_names = [name for name, guess in guesses.items() if not _is_right_guess(guess, **questions[name])]
+    answers = [_wrong_guess_message(name, guesses[name], questions[name]) for name in wrong_names]
+    return Verdict(not wrong_names, "\n".join(answers) or f"Right. {predictions()[number]['why']}")
 
 
 def current_number(number: str) -> str:
@@ -176,19 +176,19 @@ def current_number(number: str) -> str:
     return OLD_PREDICTIONS.get(number, number)
 
 
-def _existing(number: str) -> str:
+def _check_number(number: str) -> str:
     number = current_number(number)
     if number not in predictions():
         raise LessonError(f"There is no prediction {number!r}. There are: {', '.join(predictions())}.")
     return number
 
 
-def _answer(name: str, guess: Any, question: dict[str, Any]) -> str:
-    foreseen = question.get(_key(guess)) if _key(guess) not in JUDGED_BY else None
+def _wrong_guess_message(name: str, guess: Any, question: dict[str, Any]) -> str:
+    foreseen = question.get(_normalize_guess(guess)) if _normalize_guess(guess) not in JUDGED_BY else None
     return str(foreseen or f"{name} is not {guess!r}. Look again.")
 
 
-def _asking(number: str) -> str:
+def _call_template(number: str) -> str:
     names = [name for name in predictions()[number] if name != "why"]
     return f"predict({number!r}, {', '.join(f'{name}=...' for name in names)})"
 
@@ -196,19 +196,22 @@ def _asking(number: str) -> str:
 def judge_prediction(cells: list[str], number: str) -> Verdict:
     """Whether the last prediction of that number in a notebook's cells is right. It is read, never run."""
     matching_calls = [
-        call for cell in cells for call in calls(cell, "predict") if current_number(str(call.args[0].value)) == number
+        call
+        for cell in cells
+        for call in find_calls(cell, "predict")
+        if current_number(str(call.args[0].value)) == number
     ]
     if not matching_calls:
         return Verdict(False, "There is no such prediction in the notebook.", [Mistake("missing", "")])
     try:
         return judge_guesses(
-            number, {str(keyword.arg): _guess(keyword.value) for keyword in matching_calls[-1].keywords}
+            number, {str(keyword.arg): _literal_guess(keyword.value) for keyword in matching_calls[-1].keywords}
         )
     except LessonError as error:
         return Verdict(False, str(error))
 
 
-def _guess(written: ast.expr) -> Any:
+def _literal_guess(written: ast.expr) -> Any:
     try:
         return ast.literal_eval(written)
     except ValueError:
@@ -218,46 +221,46 @@ def _guess(written: ast.expr) -> Any:
 SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "pow": "**"}
 
 
-def _meets(guess: Any, right: Any, also: Sequence[Any] = (), within: float = 0.0, **_: str) -> bool:
+def _is_right_guess(guess: Any, right: Any, also: Sequence[Any] = (), within: float = 0.0, **_: str) -> bool:
     """Whether a guess equals the right value, an accepted alternative, or lies within the tolerance."""
     near = isinstance(guess, (int, float)) and within and abs(guess - right) <= within
-    return bool(near or any(_ways(guess) & _ways(value) for value in (right, *also)))
+    return bool(near or any(_spellings(guess) & _spellings(value) for value in (right, *also)))
 
 
-def _ways(value: Any) -> set[str]:
+def _spellings(value: Any) -> set[str]:
     """The accepted spellings of a value: an operator's name or sign; a node's name, str or repr."""
     if isinstance(value, Node):
         return {value.name or repr(value), str(value), repr(value)}
-    return {_key(value), SIGNS.get(str(value), _key(value))}
+    return {_normalize_guess(value), SIGNS.get(str(value), _normalize_guess(value))}
 
 
-def _key(guess: Any) -> str:
+def _normalize_guess(guess: Any) -> str:
     """Normalise a guess for comparison: 2 equals 2.0, texts lose extra quotes."""
     if isinstance(guess, str):
         return guess.strip(" '\"")
     return f"{guess:g}" if isinstance(guess, (int, float)) and not isinstance(guess, bool) else str(guess)
 
 
-def place() -> Path:
+def progress_file() -> Path:
     """The path of progress.json: in $NAIVE_GRAPH_DATA, or in the user's data folder."""
-    return users_folder("data") / "progress.json"
+    return user_folder("data") / "progress.json"
 
 
 def read() -> dict[str, dict[str, Any]]:
     """Read the saved progress: for each exercise its tries, whether it was passed, and the number of hints shown."""
     try:
-        records = json.loads(place().read_text(encoding="utf-8"))
+        records = json.loads(progress_file().read_text(encoding="utf-8"))
     except (FileNotFoundError, FolderError):
         return {}
     except (OSError, ValueError):
         records = None
     if isinstance(records, dict) and all(isinstance(record, dict) for record in records.values()):
         return records
-    warnings.warn(f"The file {place()} cannot be read. Progress starts anew.", RuntimeWarning, stacklevel=2)
+    warnings.warn(f"The file {progress_file()} cannot be read. Progress starts anew.", RuntimeWarning, stacklevel=2)
     return {}
 
 
-def note(name: str, tried: bool = False, passed: bool = False, hints: int = 0) -> None:
+def record_progress(name: str, tried: bool = False, passed: bool = False, hints: int = 0) -> None:
     """Update the saved progress of an exercise; warns if the file cannot be written."""
     records = read()
     record = records.setdefault(name, {})
@@ -266,7 +269,7 @@ def note(name: str, tried: bool = False, passed: bool = False, hints: int = 0) -
             record[fact] = int(record.get(fact) or 0) + more
     record["passed"] = bool(record.get("passed")) or passed
     try:
-        place().parent.mkdir(parents=True, exist_ok=True)
-        write_whole(place(), json.dumps(records, indent=1, sort_keys=True).encode(), LessonError)
+        progress_file().parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(progress_file(), json.dumps(records, indent=1, sort_keys=True).encode(), LessonError)
     except (OSError, LessonError) as error:
         warnings.warn(f"Progress is not kept: {error}", RuntimeWarning, stacklevel=2)

@@ -12,13 +12,13 @@ from statistics import fmean, median
 from typing import Any
 from urllib.parse import quote
 
-from ..views.csp import policy
-from ..views.drawing.picture import script
+from ..views.csp import csp_meta
+from ..views.drawing.picture import page_script
 from ..views.theme import page_style
 from .exercises import EXERCISES
-from .grading import Result, untimed, waiting_marks
+from .grading import Result, list_unmarked, untimed
 from .handed_in import printable_name
-from .language import told, wished_language
+from .language import current_language, told
 from .manual_marks import WAITS
 
 NUMBERS = {exercise.name: exercise.number for exercise in EXERCISES}
@@ -35,51 +35,56 @@ HOW = (
 def student_page(student: str, results: list[Result]) -> str:
     """A student's page: points of each lesson, mistakes by name, and a drawing of the smallest failing case."""
     who = printable_name(student)
-    body = [f"<h1>{escape(who)}</h1>", f"<p>{_points(results)}</p>"]
+    body = [f"<h1>{escape(who)}</h1>", f"<p>{_points_text(results)}</p>"]
     for result in results:
-        late = f" ({_say('late')})" if result.late else ""
-        points = _points([result]) if result.has_mark else _say("Not handed in.")
+        late = f" ({_translate_html('late')})" if result.late else ""
+        points = _points_text([result]) if result.has_mark else _translate_html("Not handed in.")
         body.append(f"<h2>{escape(result.lesson)}{late}: {escape(result.ungraded) or points}</h2>")
-        body += [f"<p><b>{_say(f'Not graded: {reason}.')}</b></p>" for reason in result.left_out]
-        body += map(_section, result.answers if result.has_mark else [])
-    return _page(who, body)
+        body += [f"<p><b>{_translate_html(f'Not graded: {reason}.')}</b></p>" for reason in result.left_out]
+        body += map(_answer_section, result.answers if result.has_mark else [])
+    return _fill_page(who, body)
 
 
-def _section(answer: dict[str, Any]) -> str:
+def _answer_section(answer: dict[str, Any]) -> str:
     title = f"{NUMBERS.get(answer['exercise'], '')} {answer['exercise']}".strip()
     mistakes = ", ".join(escape(name) for name, _ in answer["mistakes"])
     return (
         f'<section class="{"right" if answer["passed"] else "wrong"}">'
         f"<h3>{escape(title)}: {answer['points']:g} / {answer['of']:g}</h3>"
-        + (f"<p>{_say('mistakes:')} <b>{mistakes}</b></p>" if mistakes else "")
-        + f"<pre>{_say(answer['message'])}</pre>{answer['picture']}</section>"
+        + (f"<p>{_translate_html('mistakes:')} <b>{mistakes}</b></p>" if mistakes else "")
+        + f"<pre>{_translate_html(answer['message'])}</pre>{answer['picture']}</section>"
     )
 
 
 def class_page(results: list[Result], not_graded: list[str]) -> str:
     """The teacher's page: misconceptions by frequency, similar answers, and marks by exercise and by student."""
     count = len({result.student for result in results})
-    body = [f"<h1>{_say('The class')}</h1>", f"<p>{_say(f'{count} students.')} {_points(results)}</p>"]
+    body = [
+        f"<h1>{_translate_html('The class')}</h1>",
+        f"<p>{_translate_html(f'{count} students.')} {_points_text(results)}</p>",
+    ]
     ungraded = [
         f"{printable_name(result.student)}, {result.lesson}: {result.ungraded}" for result in results if result.ungraded
     ]
-    body += [f"<p><b>{_say(line)}</b></p>" for line in [*ungraded, *waiting_marks(results), *untimed(results)]]
+    body += [
+        f"<p><b>{_translate_html(line)}</b></p>" for line in [*ungraded, *list_unmarked(results), *untimed(results)]
+    ]
     if not_graded:
-        body += [f"<h2>{_say('Handed in, and not graded')}</h2>", "<ul>"]
-        body += [*(f"<li>{_say(line.removeprefix('not graded: '))}</li>" for line in not_graded), "</ul>"]
-    nameless = _misconceptions(results, lambda name: name.startswith(NAMELESS))
-    misconceptions = _misconceptions(results, lambda name: name not in BREAKS and not name.startswith(NAMELESS))
+        body += [f"<h2>{_translate_html('Handed in, and not graded')}</h2>", "<ul>"]
+        body += [*(f"<li>{_translate_html(line.removeprefix('not graded: '))}</li>" for line in not_graded), "</ul>"]
+    nameless = _mistakes_table(results, lambda name: name.startswith(NAMELESS))
+    misconceptions = _mistakes_table(results, lambda name: name not in BREAKS and not name.startswith(NAMELESS))
     for title, part in (
         ("What is not understood, most frequent first", misconceptions),
-        ("Wrong answers without a name, by what they do", f"<p>{_say(HOW)}</p>" + nameless),
-        ("What breaks off, or does not run", _misconceptions(results, BREAKS.__contains__)),
-        ("Answers that are alike beyond their names", _alike(results)),
-        ("The marks", _marks(results)),
-        ("Exercise by exercise", _exercises(results)),
-        ("Student by student", _students(results)),
+        ("Wrong answers without a name, by what they do", f"<p>{_translate_html(HOW)}</p>" + nameless),
+        ("What breaks off, or does not run", _mistakes_table(results, BREAKS.__contains__)),
+        ("Answers that are alike beyond their names", _similar_answers_table(results)),
+        ("The marks", _marks_table(results)),
+        ("Exercise by exercise", _exercises_table(results)),
+        ("Student by student", _students_table(results)),
     ):
-        body += [f"<h2>{_say(title)}</h2>", part]
-    return _page(told("The class"), body)
+        body += [f"<h2>{_translate_html(title)}</h2>", part]
+    return _fill_page(told("The class"), body)
 
 
 Mistaken = dict[tuple[str, str, str], list[tuple[str, dict[str, Any], str]]]  # who, what they gave, and a sentence
@@ -99,7 +104,7 @@ def _group_mistakes(results: list[Result]) -> Mistaken:
     return mistakes
 
 
-def _misconceptions(results: list[Result], chosen: Callable[[str], bool]) -> str:
+def _mistakes_table(results: list[Result], chosen: Callable[[str], bool]) -> str:
     """Table of the mistakes with these names, most frequent first, each with its smallest failing case."""
     mistakes = _group_mistakes(results)
     rows = []
@@ -111,42 +116,50 @@ def _misconceptions(results: list[Result], chosen: Callable[[str], bool]) -> str
             if result.lesson == lesson and result.has_mark
             for answer in result.answers
         )
-        names, count = ", ".join(_link(who) for who, *_ in mistakes[key]), len(mistakes[key])
-        short = names if count < 7 else f"<details><summary>{_say(f'{count} students')}</summary>{names}</details>"
+        names, count = ", ".join(_student_link(who) for who, *_ in mistakes[key]), len(mistakes[key])
+        short = (
+            names
+            if count < 7
+            else f"<details><summary>{_translate_html(f'{count} students')}</summary>{names}</details>"
+        )
         share = f"{count} ({count / total:.0%})"
         rows.append((share, escape(exercise), _describe_mistake(exercise, name, mistakes[key]), short))
-    nobody = f"<p>{_say('Nobody made such a mistake.')}</p>"
-    return _table(("students", "exercise", "mistake", "who"), rows) if rows else nobody
+    nobody = f"<p>{_translate_html('Nobody made such a mistake.')}</p>"
+    return _html_table(("students", "exercise", "mistake", "who"), rows) if rows else nobody
 
 
-def _describe_mistake(exercise: str, name: str, made: list[tuple[str, dict[str, Any], str]]) -> str:
+def _describe_mistake(exercise: str, name: str, entries: list[tuple[str, dict[str, Any], str]]) -> str:
     """A mistake in words; below it the smallest case of those who made it alone; of one without a name, how to name it.
 
     Where an answer makes two mistakes its case may belong to the other one.
     """
-    wrong = [answer for _, answer, _ in made if answer["message"].startswith("Not yet")]
+    wrong = [answer for _, answer, _ in entries if answer["message"].startswith("Not yet")]
     alone = [answer for answer in wrong if len(answer["mistakes"]) < 2]
     cases = (told(answer["message"]).splitlines()[1:4] for answer in alone)
     case = escape("\n".join(line.strip() for line in min(cases, key=lambda lines: len(lines[0]), default=[])))
-    text = f"<b>{escape(name)}</b> {_say(Counter(entry[2] for entry in made).most_common(1)[0][0])}"
+    text = f"<b>{escape(name)}</b> {_translate_html(Counter(entry[2] for entry in entries).most_common(1)[0][0])}"
     if name.startswith(NAMELESS):
         key = f"[{exercise}.{name.removeprefix(NAMELESS)}]"
-        text = f"{_say('To name it:')} <code>{escape(key)}</code>"
-    return text + f"<details><summary>{_say('smallest case')}</summary><pre>{case}</pre></details>" * bool(case)
+        text = f"{_translate_html('To name it:')} <code>{escape(key)}</code>"
+    return text + f"<details><summary>{_translate_html('smallest case')}</summary><pre>{case}</pre></details>" * bool(
+        case
+    )
 
 
-def _alike(results: list[Result]) -> str:
+def _similar_answers_table(results: list[Result]) -> str:
     """Table of students whose answers have the same structure, whatever the names and numbers; no accusation."""
     who: dict[tuple[str, str], list[str]] = defaultdict(list)
     for result in results:
         for answer in (answer for answer in result.answers if answer.get("shape")):
             who[answer["exercise"], answer["shape"]].append(result.student)
-    rows = [(escape(name), ", ".join(map(_link, all_of))) for (name, _), all_of in who.items() if len(all_of) > 1]
-    none = f"<p>{_say('None, among answers that are long enough to tell.')}</p>"
-    return _table(("exercise", "who"), rows) if rows else none
+    rows = [
+        (escape(name), ", ".join(map(_student_link, all_of))) for (name, _), all_of in who.items() if len(all_of) > 1
+    ]
+    none = f"<p>{_translate_html('None, among answers that are long enough to tell.')}</p>"
+    return _html_table(("exercise", "who"), rows) if rows else none
 
 
-def _marks(results: list[Result]) -> str:
+def _marks_table(results: list[Result]) -> str:
     """Table of the lessons: number of submissions, mean, median, and a histogram of the points in five bins."""
     rows: list[tuple[Any, ...]] = []
     for lesson in sorted({result.lesson for result in results}):
@@ -161,10 +174,10 @@ def _marks(results: list[Result]) -> str:
         fifths = Counter(min(4, int(5 * point / most)) for point in points)
         rows.append((*head, round(fmean(points), 2), round(median(points), 2), *(fifths[fifth] for fifth in range(5))))
     shares = [f"{20 * fifth} - {20 * fifth + 20} %" for fifth in range(5)]
-    return _table(("lesson", "handed in", "points", "mean", "median", *shares), rows)
+    return _html_table(("lesson", "handed in", "points", "mean", "median", *shares), rows)
 
 
-def _exercises(results: list[Result]) -> str:
+def _exercises_table(results: list[Result]) -> str:
     went: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
     for result in results:
         for answer in result.answers:
@@ -179,10 +192,10 @@ def _exercises(results: list[Result]) -> str:
         share = f"{right} ({right / len(answers):.0%})" if answers else "0"
         counts = share, wrong, waiting, unwritten, len(all_of) - len(answers)
         rows.append((escape(exercise), escape(lesson), *counts))
-    return _table(("exercise", "lesson", "right", "wrong", "not marked", "not written", "not handed in"), rows)
+    return _html_table(("exercise", "lesson", "right", "wrong", "not marked", "not written", "not handed in"), rows)
 
 
-def _students(results: list[Result]) -> str:
+def _students_table(results: list[Result]) -> str:
     lessons = sorted({result.lesson for result in results})
     rows: list[tuple[Any, ...]] = []
     for student, group in groupby(results, key=lambda result: result.student):
@@ -190,36 +203,36 @@ def _students(results: list[Result]) -> str:
         marks = [by_lesson[lesson] for lesson in lessons if lesson in by_lesson]
         cells = [mark.points if mark.has_mark else "" for mark in marks]
         total = sum(mark.points for mark in marks if mark.has_mark)
-        rows.append((_link(student), *cells, total if any(mark.has_mark for mark in marks) else ""))
-    return _table(("student", *map(escape, lessons), "all"), rows)
+        rows.append((_student_link(student), *cells, total if any(mark.has_mark for mark in marks) else ""))
+    return _html_table(("student", *map(escape, lessons), "all"), rows)
 
 
 # --- parts ----------------------------------------------------------------------
 
 
-def _say(text: str) -> str:
+def _translate_html(text: str) -> str:
     """A message translated into the course's language, escaped for HTML."""
     return escape(told(text))
 
 
-def _page(title: str, body: Iterable[str]) -> str:
+def _fill_page(title: str, body: Iterable[str]) -> str:
     page = Path(__file__).with_name("page.html").read_text(encoding="utf-8")
-    language = wished_language() or "en"
-    parts = {"title": escape(title), "style": page_style(), "policy": policy(script()), "body": "\n".join(body)}
+    language = current_language() or "en"
+    parts = {"title": escape(title), "style": page_style(), "policy": csp_meta(page_script()), "body": "\n".join(body)}
     return page.format(language=language, **parts)
 
 
-def _points(results: list[Result]) -> str:
+def _points_text(results: list[Result]) -> str:
     marked = [result for result in results if result.has_mark]
     most = sum(answer["of"] for result in marked for answer in result.answers)
-    return _say(f"{sum(result.points for result in marked):g} of {most:g} points")
+    return _translate_html(f"{sum(result.points for result in marked):g} of {most:g} points")
 
 
-def _link(student: str) -> str:
+def _student_link(student: str) -> str:
     return f'<a href="students/{quote(os.fsencode(student))}.html">{escape(printable_name(student))}</a>'
 
 
-def _table(head: tuple[str, ...], rows: Iterable[tuple[Any, ...]]) -> str:
+def _html_table(head: tuple[str, ...], rows: Iterable[tuple[Any, ...]]) -> str:
     """An HTML table; numbers are right-aligned, strings are inserted as HTML."""
     lines = ["<tr>" + "".join(f"<th>{told(title)}</th>" for title in head) + "</tr>"]
     for row in rows:

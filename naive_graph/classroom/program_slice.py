@@ -26,33 +26,38 @@ def slice_statements(statements: Iterable[ast.stmt], names: set[str]) -> list[as
     >>> [ast.unparse(each) for each in slice_statements(program.body, {"b"})]
     ['import math', 'a = 2', 'b = a', 'b += math.pi']
     """
-    parts = [(statement, set(bound(statement)), set(find_used_names(statement))) for statement in statements]
+    parts = [(statement, set(bound_names(statement)), set(find_used_names(statement))) for statement in statements]
     _add_side_effects(parts)
-    wanted, previous = {"*", *names}, -1
-    while previous < len(wanted):
-        previous = len(wanted)
-        wanted.update(*(uses for _, binds, uses in parts if binds & wanted))
-    return [statement for statement, binds, _ in parts if binds & wanted]
+    needed_names, previous_count = {"*", *names}, -1
+    while previous_count < len(needed_names):
+        previous_count = len(needed_names)
+        needed_names.update(*(uses for _, binds, uses in parts if binds & needed_names))
+    return [statement for statement, binds, _ in parts if binds & needed_names]
 
 
 def _add_side_effects(parts: list[tuple[ast.stmt, set[str], set[str]]]) -> None:
     """Add to `binds` what a statement changes by calling the notebook's functions; "*" if it may change anything."""
-    brought = {name: module for each, *_ in parts if isinstance(each, IMPORTS) for name, module in _list_imports(each)}
-    ours = {name for name, module in brought.items() if module == HOUSE}
-    changed = {each.name: uses & _find_changed_names(each) for each, _, uses in parts if isinstance(each, MAKERS)}
-    for _ in changed:  # what functions change that call each other
+    package_of_import = {
+        name: module for each, *_ in parts if isinstance(each, IMPORTS) for name, module in _list_imports(each)
+    }
+    library_names = {name for name, module in package_of_import.items() if module == HOUSE}
+    changed_names = {each.name: uses & _find_changed_names(each) for each, _, uses in parts if isinstance(each, MAKERS)}
+    for _ in changed_names:  # what functions change that call each other
         for statement, _, uses in parts:
             if isinstance(statement, MAKERS):
-                changed[statement.name].update(*(changed[name] for name in uses & changed.keys()))
+                changed_names[statement.name].update(*(changed_names[name] for name in uses & changed_names.keys()))
     for statement, binds, uses in parts:
         if isinstance(statement, IMPORTS):
             continue
-        binds -= ours
+        binds -= library_names
         for name, call in _find_calls(statement):
-            if name in changed:
-                binds |= changed[name]
-                binds.update(part for argument in getattr(call, "args", []) for part in _root(argument))
-        settings = uses & (brought.keys() - ours) and uses <= (brought.keys() - ours) | vars(builtins).keys()
+            if name in changed_names:
+                binds |= changed_names[name]
+                binds.update(part for argument in getattr(call, "args", []) for part in _root_name(argument))
+        settings = (
+            uses & (package_of_import.keys() - library_names)
+            and uses <= (package_of_import.keys() - library_names) | vars(builtins).keys()
+        )
         if settings or uses & ROUNDABOUT:
             binds.add("*")
 
@@ -67,30 +72,30 @@ def _list_imports(part: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, str]
 def _find_changed_names(function: ast.stmt) -> set[str]:
     """The names that a function's lines bind or whose objects they change, its own names included."""
     inner = (part for part in ast.walk(function) if isinstance(part, ast.stmt) and part is not function)
-    return {name for part in inner for name in bound(part)}
+    return {name for part in inner for name in bound_names(part)}
 
 
 def _find_calls(statement: ast.stmt) -> Iterator[tuple[str, ast.expr]]:
     """The functions that a statement calls by their names, as decorators too."""
-    calls: list[Any] = [part for part in _outside_functions(statement) if isinstance(part, ast.Call)]
+    calls: list[Any] = [part for part in _walk_module_scope(statement) if isinstance(part, ast.Call)]
     for part in [*calls, *getattr(statement, "decorator_list", [])]:
-        yield from ((name, part) for name in _root(getattr(part, "func", part)))
+        yield from ((name, part) for name in _root_name(getattr(part, "func", part)))
 
 
-def bound(statement: ast.stmt) -> Iterator[str]:
+def bound_names(statement: ast.stmt) -> Iterator[str]:
     """The names that a statement binds, or whose object it seems to change: x = 1, x[0] = 1, x.append(1)."""
     if isinstance(statement, MAKERS):
         yield statement.name
         for decorator in statement.decorator_list:
             function = decorator.func if isinstance(decorator, ast.Call) else decorator
-            yield from _root(function) if isinstance(function, ast.Attribute) else ()
+            yield from _root_name(function) if isinstance(function, ast.Attribute) else ()
         return
-    for part in _outside_functions(statement):
+    for part in _walk_module_scope(statement):
         if isinstance(part, (ast.Name, ast.Attribute, ast.Subscript)) and not isinstance(part.ctx, ast.Load):
-            yield from _root(part)
+            yield from _root_name(part)
         elif isinstance(part, ast.Expr) and isinstance(part.value, ast.Call):
             if isinstance(part.value.func, ast.Attribute):
-                yield from _root(part.value.func)
+                yield from _root_name(part.value.func)
         elif isinstance(part, ast.alias):
             yield (part.asname or part.name).partition(".")[0]
         elif isinstance(part, (*MAKERS, ast.ExceptHandler, ast.MatchAs, ast.MatchStar)) and part.name:
@@ -100,26 +105,26 @@ def bound(statement: ast.stmt) -> Iterator[str]:
 def find_used_names(statement: ast.stmt) -> Iterator[str]:
     """The notebook's names that a statement reads: in a function, all but the function's own."""
     try:
-        waiting = [symtable(ast.unparse(statement), "a statement", "exec")]
+        pending_tables = [symtable(ast.unparse(statement), "a statement", "exec")]
     except (SyntaxError, ValueError, RecursionError):  # who needs it will see
         return
-    for table in waiting:
-        waiting += table.get_children()
+    for table in pending_tables:
+        pending_tables += table.get_children()
         is_module = table.get_type() == "module"
         yield from (symbol.get_name() for symbol in table.get_symbols() if is_module or symbol.is_global())
 
 
-def _outside_functions(statement: ast.AST) -> Iterator[ast.AST]:
+def _walk_module_scope(statement: ast.AST) -> Iterator[ast.AST]:
     """Walk a statement's nodes in module scope, without descending into functions and lambdas."""
     yield statement
     for part in ast.iter_child_nodes(statement):
         if isinstance(part, (*MAKERS, ast.Lambda)):
             yield from [part] if isinstance(part, MAKERS) else []
         else:
-            yield from _outside_functions(part)
+            yield from _walk_module_scope(part)
 
 
-def _root(part: ast.expr) -> Iterator[str]:
+def _root_name(part: ast.expr) -> Iterator[str]:
     """The variable at the root of an expression: x of x.grad[3]."""
     while isinstance(part, (ast.Attribute, ast.Subscript)):
         part = part.value

@@ -34,7 +34,7 @@ from time import monotonic, process_time
 from types import CodeType
 from typing import Any, NamedTuple, NoReturn, Protocol
 
-from ..core.progress import is_watched
+from ..core.progress import shows_bars
 from ..graph.graph import Graph
 from .cases import LARGE, ExerciseCall, ExerciseCase
 
@@ -48,7 +48,7 @@ MOST_BYTES = 1 << 24  # that are read of one answer
 
 HOUSE = os.path.join(str(Path(__file__).parents[1]), "")
 LIBRARY = (HOUSE, os.path.join(os.path.dirname(os.__file__), ""), "<frozen")
-EXPLAINED = os.path.join(HOUSE, "core", "guesses.py")
+EXPLAINED = os.path.join(HOUSE, "core", "did_you_mean.py")
 # Modules that compute what exercises ask for. An answer may not call them; `sandbox` removes them.
 REFUSED_ROOMS = ("engines", "program", "tensor", "training", "sequential", "interop")
 REFUSED_FILES = (
@@ -70,7 +70,7 @@ class AnswerOutcome(NamedTuple):
     visits: int = 0  # calls of partials
 
 
-class AskedExercise(Protocol):
+class RunnableExercise(Protocol):
     """What running answers needs of an exercise."""
 
     @property
@@ -92,15 +92,15 @@ class AnswerWatch:
 
     now: AnswerWatch | None = None  # that of the answer that runs
 
-    def __init__(self, times: int = 1, lines: int = LINES, refuses: bool = True) -> None:
-        self.left, self.seconds, self.refuses = lines * times, SECONDS * times, refuses
+    def __init__(self, times: int = 1, lines: int = LINES, forbids_library: bool = True) -> None:
+        self.left, self.seconds, self.forbids_library = lines * times, SECONDS * times, forbids_library
         self.soonest, self.until = monotonic() + self.seconds, 0.0
         self.refused = self.where = ""
         self.is_learners: dict[Any, bool] = {}  # code -> whether it is the learner's
 
     def __enter__(self) -> AnswerWatch:
         self.before = sys.gettrace()
-        AnswerWatch.now = self if self.refuses else None
+        AnswerWatch.now = self if self.forbids_library else None
         sys.settrace(self.trace_call)
         return self
 
@@ -118,16 +118,16 @@ class AnswerWatch:
         if code not in self.is_learners:
             self.is_learners[code] = not is_library(code.co_filename)
         if self.is_learners[code]:
-            frame.f_trace_opcodes = jumps_to_itself(code)
+            frame.f_trace_opcodes = has_one_line_loop(code)
             return self.count_step(frame, event, argument)
-        if self.refuses and code.co_filename.startswith(HOUSE) and _is_refused(frame):
+        if self.forbids_library and code.co_filename.startswith(HOUSE) and _is_forbidden_call(frame):
             self.refuse(code.co_qualname)
         return None
 
     def count_step(self, frame: Any, event: str, argument: Any) -> Any:
         self.left -= 1
         if self.left < 0 or (not self.left % 64 and monotonic() > self.soonest and self.is_late()):
-            self.left, self.where = -1, self.where or _line(frame.f_code, frame.f_lineno)
+            self.left, self.where = -1, self.where or _format_line(frame.f_code, frame.f_lineno)
             raise Stopped
         return self.count_step
 
@@ -138,7 +138,7 @@ class AnswerWatch:
 
 
 @lru_cache(maxsize=1000)
-def jumps_to_itself(code: CodeType) -> bool:
+def has_one_line_loop(code: CodeType) -> bool:
     """Whether code has a loop of one instruction, such as `while True: pass`, which causes no line events."""
     jumps = (
         instruction for instruction in dis.get_instructions(code) if instruction.opname.startswith("JUMP_BACKWARD")
@@ -166,7 +166,7 @@ def is_library(file: str) -> bool:
     return file.startswith(LIBRARY) or "site-packages" in file
 
 
-def _is_refused(frame: Any) -> bool:
+def _is_forbidden_call(frame: Any) -> bool:
     """Whether learner code calls, directly, a library function that does what the exercise asks for."""
     code, caller = frame.f_code, frame.f_back
     if code.co_qualname in ("Graph.forward", "Graph.backward"):
@@ -177,7 +177,7 @@ def _is_refused(frame: Any) -> bool:
     return named and caller is not None and not is_library(caller.f_code.co_filename)
 
 
-def run_case(task: AskedExercise, answer: Any, case: ExerciseCase, times: int) -> Iterator[AnswerOutcome]:
+def run_case(task: RunnableExercise, answer: Any, case: ExerciseCase, times: int) -> Iterator[AnswerOutcome]:
     """Yield the outcomes of calling the answer `times` times with the same arguments, in a graph of its own."""
     with Graph.scratch(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -186,26 +186,30 @@ def run_case(task: AskedExercise, answer: Any, case: ExerciseCase, times: int) -
             yield _run_once(task, answer, question)
 
 
-def run_unwatched(task: AskedExercise, answer: Any, case: ExerciseCase) -> AnswerOutcome:
+def run_unwatched(task: RunnableExercise, answer: Any, case: ExerciseCase) -> AnswerOutcome:
     """Run a solution or mutant on a case without limits, on lightweight stand-ins for nodes."""
     question = case.ask(False)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a mistake of ours that overflows is nobody's concern
-            return AnswerOutcome("gave", plain(task.call(answer, question.arguments), question.nodes))
+            return AnswerOutcome("gave", to_json_value(task.call(answer, question.arguments), question.nodes))
     except Exception as error:
         return AnswerOutcome("raised", error=type(error).__name__)
 
 
-def _run_once(task: AskedExercise, answer: Any, question: ExerciseCall) -> AnswerOutcome:
-    before, printed, watch = _state(question), PrintSink(), AnswerWatch(10 if len(question.nodes) > LARGE else 1)
+def _run_once(task: RunnableExercise, answer: Any, question: ExerciseCall) -> AnswerOutcome:
+    before, printed, watch = (
+        _snapshot_arguments(question),
+        PrintSink(),
+        AnswerWatch(10 if len(question.nodes) > LARGE else 1),
+    )
     fields: dict[str, Any] = {"kind": "gave"}
     mutated, visits = False, len(question.visited)
     try:
         with redirect_stdout(printed), redirect_stderr(PrintSink()), watch:
-            fields["value"] = plain(task.call(answer, question.arguments), question.nodes)
+            fields["value"] = to_json_value(task.call(answer, question.arguments), question.nodes)
     except MutatedArguments as error:
-        fields["value"], mutated = plain(error.args[0], []), True
+        fields["value"], mutated = to_json_value(error.args[0], []), True
     except KeyboardInterrupt:
         raise
     except Stopped:
@@ -216,15 +220,15 @@ def _run_once(task: AskedExercise, answer: Any, question: ExerciseCall) -> Answe
         fields = {"kind": "refused", "error": watch.refused}
     elif watch.left < 0:
         fields = {"kind": "endless", "where": watch.where}
-    mutated = mutated or _state(question) != before
+    mutated = mutated or _snapshot_arguments(question) != before
     visits = len(question.visited) - visits
     return AnswerOutcome(**fields, mutated=mutated, printed=printed.anything, visits=visits)
 
 
-def _state(question: ExerciseCall) -> str:
+def _snapshot_arguments(question: ExerciseCall) -> str:
     """A snapshot of the arguments, to detect whether the answer mutates them."""
     values = [node.value for node in question.nodes] if len(question.nodes) < 100 else []
-    return repr((plain(question.arguments, question.nodes), values))
+    return repr((to_json_value(question.arguments, question.nodes), values))
 
 
 def format_error(error: BaseException) -> str:
@@ -237,17 +241,19 @@ def format_error(error: BaseException) -> str:
 def learners_line(error: BaseException) -> str:
     """The line of the learner that raised."""
     frames = reversed(list(traceback.walk_tb(error.__traceback__)))
-    return next((_line(frame.f_code, line) for frame, line in frames if not is_library(frame.f_code.co_filename)), "")
+    return next(
+        (_format_line(frame.f_code, line) for frame, line in frames if not is_library(frame.f_code.co_filename)), ""
+    )
 
 
-def _line(code: Any, line: int) -> str:
+def _format_line(code: Any, line: int) -> str:
     """A line of the learner's code as text: its number, its function or cell, and its source."""
     text = linecache.getline(code.co_filename, line).strip()
     where = f" of {code.co_filename[1:-1]}" if code.co_name == "<module>" else f", in {code.co_name}"
     return f"line {line}{where}" + (f": {text}" if text else "")
 
 
-def plain(thing: Any, nodes: list[Any]) -> Any:
+def to_json_value(thing: Any, nodes: list[Any]) -> Any:
     """Convert a value to JSON types. Nodes become {"node": index}; containers but lists carry their type's name."""
     places = {id(node): index for index, node in enumerate(nodes)}
 
@@ -298,11 +304,11 @@ KINDS = {"gave", "raised", "endless", "refused", "crashed"}
 END = "end"  # the last line of an answer that was asked all that was to be asked
 
 
-def ask(task: AskedExercise, answer: Any) -> Asked:
+def run_all_cases(task: RunnableExercise, answer: Any) -> Asked:
     """Run the answer on every case, twice each: a list of (first, second) outcomes; shorter if several time out."""
 
     def on_silence(lines: int) -> None:
-        if is_watched() and lines < 2 * len(task.cases):
+        if shows_bars() and lines < 2 * len(task.cases):
             print(
                 f"Your answer still runs in the case\n    {task.cases[lines // 2].text}\nIt is stopped after "
                 f"{PATIENCE:.0f} s at most. Ctrl-C, in a notebook the stop button, ends it now.", file=sys.stderr,
@@ -312,14 +318,14 @@ def ask(task: AskedExercise, answer: Any) -> Asked:
     return pair_outcomes(task, *run_isolated(lambda tell: send_outcomes(task, answer, tell), on_silence))
 
 
-def send_outcomes(task: AskedExercise, answer: Any, tell: Tell) -> None:
+def send_outcomes(task: RunnableExercise, answer: Any, tell: Tell) -> None:
     """Send each outcome as a JSON line."""
     for outcome in run_cases(task, answer):
         tell(json.dumps(outcome))
     tell(END)
 
 
-def run_cases(task: AskedExercise, answer: Any) -> Iterator[AnswerOutcome]:
+def run_cases(task: RunnableExercise, answer: Any) -> Iterator[AnswerOutcome]:
     """What the answer does in one case after the other, each asked twice, to see what an answer remembers."""
     recursion_limit, random_state, endless = sys.getrecursionlimit(), random.getstate(), 0
     try:
@@ -335,20 +341,20 @@ def run_cases(task: AskedExercise, answer: Any) -> Iterator[AnswerOutcome]:
         random.setstate(random_state)
 
 
-def pair_outcomes(task: AskedExercise, text: str, ending: str) -> Asked:
+def pair_outcomes(task: RunnableExercise, text: str, missing_kind: str) -> Asked:
     """Parse the child's lines into pairs of outcomes, by case. missing_kind: the outcome where a line is missing.
 
     Raises ValueError, TypeError or LookupError for lines that `send_outcomes` does not tell.
     """
-    numbers = [number for number in range(len(task.cases)) for _ in range(2)]
-    *lines, _ = text.split("\n", len(numbers) + 1)  # the last line may have broken off
+    case_indices = [number for number in range(len(task.cases)) for _ in range(2)]
+    *lines, _ = text.split("\n", len(case_indices) + 1)  # the last line may have broken off
     pairs: list[list[AnswerOutcome]] = []
-    for number, line in zip(numbers, [*lines, *[""] * len(numbers)]):
+    for number, line in zip(case_indices, [*lines, *[""] * len(case_indices)]):
         if line == END and any(earlier.kind == "endless" for pair in pairs for earlier in pair):
             break  # enough was seen
         is_missing = line in ("", END)
         size = getattr(task.cases[number].recipe, "size", 0)
-        outcome = AnswerOutcome(ending) if is_missing else read_outcome(line, size)
+        outcome = AnswerOutcome(missing_kind) if is_missing else parse_outcome(line, size)
         if number == len(pairs):
             pairs.append([])
         pairs[number].append(outcome)
@@ -357,23 +363,23 @@ def pair_outcomes(task: AskedExercise, text: str, ending: str) -> Asked:
     return [(first, again[0] if again else None) for first, *again in pairs]
 
 
-def read_outcome(line: str, size: int) -> AnswerOutcome:
+def parse_outcome(line: str, size: int) -> AnswerOutcome:
     """Parse and validate a JSON line from the child. Raises ValueError, TypeError or LookupError."""
     kind, value, mutated, printed, error, where, visits = json.loads(line)
     if kind not in KINDS or type(error) is not str or type(where) is not str or type(visits) is not int:
         raise ValueError
-    given = _read_value(value, size), mutated is not False, printed is True, error[:300], where[:300], visits
+    given = _parse_value(value, size), mutated is not False, printed is True, error[:300], where[:300], visits
     return AnswerOutcome(kind, *given)
 
 
-def _read_value(thing: Any, size: int, depth: int = 0) -> Any:
+def _parse_value(thing: Any, size: int, depth: int = 0) -> Any:
     """Validate a value from the child: one that `to_json_value` can return in a case with so many nodes."""
     if depth > 4 * DEEPEST:
         raise ValueError
     if thing is None or isinstance(thing, (bool, float)):
         return thing
     if isinstance(thing, list) and len(thing) <= MOST:
-        return [_read_value(each, size, depth + 1) for each in thing]
+        return [_parse_value(each, size, depth + 1) for each in thing]
     match thing:
         case {"node": int(place)} if len(thing) == 1 and 0 <= place < size:
             return {"node": int(place)}
@@ -382,9 +388,9 @@ def _read_value(thing: Any, size: int, depth: int = 0) -> Any:
         case {"pairs": list(pairs)} if len(thing) == 1 and all(
             isinstance(each, list) and len(each) == 2 for each in pairs
         ):
-            return {"pairs": _read_value(pairs, size, depth + 1)}
+            return {"pairs": _parse_value(pairs, size, depth + 1)}
         case {"kind": str(kind), "of": of} if len(thing) == 2:
-            return {"kind": kind[:100], "of": _read_value(of, size, depth + 1)}
+            return {"kind": kind[:100], "of": _parse_value(of, size, depth + 1)}
         case {"kind": str(kind)} if len(thing) == 1:
             return {"kind": kind[:100]}
     raise ValueError

@@ -28,11 +28,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import LessonError
-from .answers import MOST_NAMES, Trouble
+from .answers import MOST_NAMES, AnswerProblem
 from .exercise import Exercise
-from .judging import Verdict, exercise_named, verdict, wrong_places
+from .judging import Verdict, exercise_named, failing_cases, verdict
 from .misconceptions import Mistake
-from .near_misses import Change, read_changes
+from .near_misses import TriedChange, parse_changes
 from .program_slice import filter_import, find_used_names, slice_statements
 from .run_answer import REFUSED_FILES, REFUSED_ROOMS, Asked, pair_outcomes, patience
 from .sandbox_child import ANSWER, ROOM, WORK
@@ -67,7 +67,7 @@ class Limits(NamedTuple):
 # --- walls ----------------------------------------------------------------------
 
 
-def _walls(nothing: str, hide: Iterable[str]) -> list[str]:
+def _bwrap_command(nothing: str, hide: Iterable[str]) -> list[str]:
     """The bwrap command line. nothing: an empty file, mounted over files that are hidden.
 
     Source: https://github.com/containers/bubblewrap
@@ -84,7 +84,7 @@ def _walls(nothing: str, hide: Iterable[str]) -> list[str]:
     rights = KEPT_RIGHTS if os.geteuid() == 0 else KEPT_RIGHTS[:1]
     command += [] if os.geteuid() == 0 else ["--unshare-user"]
     command += [word for right in rights for word in ("--cap-add", right)]
-    shown = _folders()
+    shown = _python_folders()
     for path in (*SYSTEM, *DEVICES, *shown):
         parents = list(Path(path).parents)[-2::-1]  # bubblewrap would make them for their owner alone
         command += [word for parent in parents for word in ("--dir", str(parent))]
@@ -105,12 +105,12 @@ def _walls(nothing: str, hide: Iterable[str]) -> list[str]:
 def questions() -> dict[str, str]:
     """The source of each exercise module, reduced to what makes test cases: no solutions, no misconceptions."""
     trees = {file.stem: ast.parse(file.read_text(encoding="utf-8")) for file in EXERCISES.glob("*.py")}
-    trees = {name: ast.fix_missing_locations(_Asking().visit(tree)) for name, tree in trees.items()}
+    trees = {name: ast.fix_missing_locations(_SolutionRemover().visit(tree)) for name, tree in trees.items()}
     names: dict[str, set[str]] = {name: set() for name in trees}
     names["__init__"] = {"EXERCISES"}
-    waiting = ["__init__"]
-    while waiting:
-        module = waiting.pop()
+    pending = ["__init__"]
+    while pending:
+        module = pending.pop()
         for part in slice_statements(trees[module].body, names[module]):
             if isinstance(part, ast.ImportFrom) and part.level == 1 and part.module in trees:
                 new = {
@@ -120,11 +120,11 @@ def questions() -> dict[str, str]:
                 }
                 if not new <= names[part.module]:
                     names[part.module] |= new
-                    waiting.append(part.module)
-    return {f"{ROOM}.{name}".removesuffix(".__init__"): _text(trees, name, names) for name in trees}
+                    pending.append(part.module)
+    return {f"{ROOM}.{name}".removesuffix(".__init__"): _module_source(trees, name, names) for name in trees}
 
 
-def _asked_of(exercises: Iterable[Exercise]) -> dict[str, str]:
+def case_sources_for(exercises: Iterable[Exercise]) -> dict[str, str]:
     """`case_sources()` with those of a lecturer's own exercises added."""
     texts = dict(questions())
     for exercise in exercises:
@@ -139,7 +139,7 @@ def _find_used_names(trees: dict[str, ast.Module], module: str, names: dict[str,
     return names[module].union(*(set(find_used_names(part)) for part in statements))
 
 
-def _text(trees: dict[str, ast.Module], module: str, names: dict[str, set[str]]) -> str:
+def _module_source(trees: dict[str, ast.Module], module: str, names: dict[str, set[str]]) -> str:
     uses = _find_used_names(trees, module, names) | {"annotations"}
     statements = [
         filter_import(part, uses) for part in slice_statements(trees[module].body, names[module] | {"annotations"})
@@ -147,7 +147,7 @@ def _text(trees: dict[str, ast.Module], module: str, names: dict[str, set[str]])
     return ast.unparse(ast.Module([part for part in statements if getattr(part, "names", True)], []))
 
 
-class _Asking(ast.NodeTransformer):
+class _SolutionRemover(ast.NodeTransformer):
     """AST transformer: reduces `Exercise(solve, make_cases, complaint, call)` to the name, the cases and the call."""
 
     def visit_Call(self, node: ast.Call) -> ast.Call:
@@ -163,7 +163,7 @@ class _Asking(ast.NodeTransformer):
         return None if node.module == "exercise" else node
 
 
-def _absent_files() -> list[str]:
+def _hidden_files() -> list[str]:
     """The files and folders to hide in the sandbox: sources and bytecode of all modules in ABSENT."""
     places = [HOUSE.parent.joinpath(*module.split(".")) for module in [*ABSENT, ROOM]]
     files = [
@@ -172,7 +172,7 @@ def _absent_files() -> list[str]:
     return [str(path) for path in [*filter(Path.is_dir, places), *chain(*files), TINY_REFERENCE]]
 
 
-def _folders() -> list[str]:
+def _python_folders() -> list[str]:
     """The folders of Python, its packages and this package."""
     path = [os.path.realpath(folder) for folder in sys.path if os.path.isdir(folder) or folder.endswith(".zip")]
     packages = [folder for folder in path if os.path.basename(folder) in ("site-packages", "dist-packages")]
@@ -182,14 +182,18 @@ def _folders() -> list[str]:
 # --- what comes out -------------------------------------------------------------
 
 
-def grade(cells: list[str], asked: list[tuple[Exercise, str]], limits: Limits, hide: list[str]) -> list[Verdict]:
+def grade(
+    cells: list[str], questions_asked: list[tuple[Exercise, str]], limits: Limits, hide: list[str]
+) -> list[Verdict]:
     """A verdict on every answer in a notebook. questions_asked: exercises, each with the expression that is checked.
 
     hide: folders that an answer is not to see. Raises LessonError if there can be no sandbox.
     """
     return [
-        _judge_reply(exercise, told, AskBehindWalls(cells, expression, limits, hide))
-        for (exercise, expression), told in zip(asked, _run_sandbox(cells, asked, limits, hide))
+        _judge_reply(exercise, reply_parts, SandboxRunner(cells, expression, limits, hide))
+        for (exercise, expression), reply_parts in zip(
+            questions_asked, _run_sandbox(cells, questions_asked, limits, hide)
+        )
     ]
 
 
@@ -202,7 +206,7 @@ def judged_apart(name: str, expression: str, cells: list[str]) -> Verdict:
         return grade(list(cells), tasks, Limits(enclosed=False), [])[0]
 
 
-class AskBehindWalls(NamedTuple):
+class SandboxRunner(NamedTuple):
     """Runs a submitted answer again in the sandbox, to confirm a diagnosis; failures count as no information."""
 
     cells: list[str]
@@ -215,10 +219,10 @@ class AskBehindWalls(NamedTuple):
             asked = _attempt(exercise, *told)
             yield asked if isinstance(asked, list) else []
 
-    def ask_changed(self, exercise: Exercise, only: list[int]) -> list[Change]:
+    def ask_changed(self, exercise: Exercise, only: list[int]) -> list[TriedChange]:
         ((attempt, _),) = self._run_first_attempt([exercise], only)
         with suppress(ValueError, TypeError, LookupError, RecursionError):
-            return read_changes(exercise, attempt.partition("\n")[2])
+            return parse_changes(exercise, attempt.partition("\n")[2])
         return []
 
     def _run_first_attempt(self, exercises: list[Exercise], only: list[int] | None = None) -> list[tuple[str, str]]:
@@ -230,7 +234,7 @@ class AskBehindWalls(NamedTuple):
             )
         except LessonError:
             return [("", "crashed")] * len(exercises)
-        return [(_attempts(lines)[0], ending) for _, lines, ending in told]
+        return [(_split_attempts(lines)[0], ending) for _, lines, ending in told]
 
 
 def _run_sandbox(
@@ -240,7 +244,7 @@ def _run_sandbox(
     """What the sandbox tells of each: its cases, lines, and how they ended. only: see `mutation.send_changes`."""
     if tasks[1:] and not hasattr(os, "fork"):  # one process does not see what another one left
         return [told for exercise in tasks for told in _run_sandbox(cells, [exercise], limits, hide, only)]
-    facts = [
+    task_descriptions = [
         {
             "name": exercise.name, "number": exercise.number, "expression": expression, "fresh": exercise.is_fresh,
             "parameters": list(signature(exercise.solve).parameters), "places": exercise.places, "only": only,
@@ -249,8 +253,8 @@ def _run_sandbox(
     ]  # fmt: skip
     task = {
         "cells": cells,
-        "asked": facts,
-        "questions": _asked_of(exercise for exercise, _ in tasks),
+        "asked": task_descriptions,
+        "questions": case_sources_for(exercise for exercise, _ in tasks),
         "path": [str(HOUSE.parent), *map(os.path.realpath, sys.path)],
         "absent": ABSENT,
         "patience": patience() if hasattr(os, "fork") else 0.0,
@@ -262,21 +266,26 @@ def _run_sandbox(
         settings = {**os.environ, "PYTHONHASHSEED": "0"}
     python = os.path.realpath(sys.executable) if limits.enclosed else sys.executable
     command = [python, "-P", "-s", "-S", "-B", str(HOUSE / "classroom" / "sandbox_child.py")]
-    longest = 60 + 3 * limits.seconds * len(tasks)
+    seconds_allowed = 60 + 3 * limits.seconds * len(tasks)
     with tempfile.TemporaryDirectory() as base:
         if limits.enclosed:
             (nothing := Path(base, "nothing")).touch()
-            command = [*_walls(str(nothing), [*_absent_files(), *map(os.path.realpath, hide)]), *command]
+            command = [*_bwrap_command(str(nothing), [*_hidden_files(), *map(os.path.realpath, hide)]), *command]
         try:  # a session of its own: Ctrl-C is for the grader, who lets each finish
             process = subprocess.run(
-                command, input=json.dumps(task).encode(), capture_output=True, env=settings, timeout=longest, cwd=base,
+                command,
+                input=json.dumps(task).encode(),
+                capture_output=True,
+                env=settings,
+                timeout=seconds_allowed,
+                cwd=base,
                 start_new_session=True,
-            )  # fmt: skip
+            )
         except subprocess.TimeoutExpired:
-            raise LessonError(f"The sandbox was stopped after {longest} seconds. Grade it again.") from None
+            raise LessonError(f"The sandbox was stopped after {seconds_allowed} seconds. Grade it again.") from None
     if process.returncode:
-        why = (process.stderr.decode(errors="replace").strip().splitlines() or ["it was ended"])[-1]
-        raise LessonError(f"The sandbox does not work here: {why}. " + INSTEAD * limits.enclosed)
+        last_line = (process.stderr.decode(errors="replace").strip().splitlines() or ["it was ended"])[-1]
+        raise LessonError(f"The sandbox does not work here: {last_line}. " + INSTEAD * limits.enclosed)
     results = list(json.loads(process.stdout))
     for (exercise, _), (texts, *_) in zip(tasks, results):
         if texts != [case.text for case in exercise.cases]:
@@ -286,51 +295,51 @@ def _run_sandbox(
     return results
 
 
-def _attempts(lines: str) -> list[str]:
+def _split_attempts(lines: str) -> list[str]:
     """Split the reply into the parts of each candidate answer, at most MOST_NAMES."""
     return f"\n{lines}".split(f"\n{ANSWER}", MOST_NAMES + 1)[1 : MOST_NAMES + 1] or [""]
 
 
-def _judge_reply(exercise: Exercise, reply: list[Any], again: AskBehindWalls) -> Verdict:
+def _judge_reply(exercise: Exercise, reply: list[Any], again: SandboxRunner) -> Verdict:
     """Turn an untrusted reply into a verdict, in bounded time, whatever it contains.
 
     The first answer of the notebook that is right counts; if none is, the first one.
     """
     _, lines, ending = reply
-    until, first = time.monotonic() + again.limits.seconds, None
-    for attempt in _attempts(lines):
-        asked = _attempt(exercise, attempt, ending)
-        first = asked if first is None else first
-        if isinstance(asked, list) and not wrong_places(exercise, asked):
-            return verdict(exercise, asked)
-        if time.monotonic() > until:
+    deadline, first_reply = time.monotonic() + again.limits.seconds, None
+    for attempt in _split_attempts(lines):
+        outcome_pairs = _attempt(exercise, attempt, ending)
+        first_reply = outcome_pairs if first_reply is None else first_reply
+        if isinstance(outcome_pairs, list) and not failing_cases(exercise, outcome_pairs):
+            return verdict(exercise, outcome_pairs)
+        if time.monotonic() > deadline:
             break
-    if isinstance(first, list):
+    if isinstance(first_reply, list):
         try:
-            return verdict(exercise, first, None if exercise.text else again)
+            return verdict(exercise, first_reply, None if exercise.text else again)
         except Exception:
-            first = _unreadable(exercise, "crashed")
-    assert first is not None
-    return Verdict(False, first.sentence, [Mistake(*first)])
+            first_reply = _unreadable_problem(exercise, "crashed")
+    assert first_reply is not None
+    return Verdict(False, first_reply.sentence, [Mistake(*first_reply)])
 
 
-def _attempt(exercise: Exercise, lines: str, ending: str) -> Asked | Trouble:
+def _attempt(exercise: Exercise, lines: str, ending: str) -> Asked | AnswerProblem:
     """Parse one candidate's lines: its outcomes, or the problem why there are none."""
-    first, _, rest = lines.partition("\n")
+    first, _, outcome_lines = lines.partition("\n")
     try:
         trouble = json.loads(first)
         if trouble is not None:
             name, sentence = map(str, trouble)
-            return Trouble(name if name in TROUBLES else "does_not_run", sentence[:500])
-        asked = pair_outcomes(exercise, rest, ending)
-        wrong_places(exercise, asked)  # which raises for what cannot be judged
+            return AnswerProblem(name if name in TROUBLES else "does_not_run", sentence[:500])
+        outcome_pairs = pair_outcomes(exercise, outcome_lines, ending)
+        failing_cases(exercise, outcome_pairs)  # which raises for what cannot be judged
     except Exception:
-        return _unreadable(exercise, ending)
-    return asked
+        return _unreadable_problem(exercise, ending)
+    return outcome_pairs
 
 
-def _unreadable(exercise: Exercise, ending: str) -> Trouble:
+def _unreadable_problem(exercise: Exercise, ending: str) -> AnswerProblem:
     """The problem reported for malformed replies."""
     told = "does not end" if ending == "endless" else "ends Python, or gives what cannot be read"
     name = "does_not_run" if ending == "endless" else BROKEN
-    return Trouble(name, f"What was handed in for {exercise.name} {told}.")
+    return AnswerProblem(name, f"What was handed in for {exercise.name} {told}.")

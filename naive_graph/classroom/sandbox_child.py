@@ -38,7 +38,7 @@ SECCOMP, FILTER = 22, 2
 # --- walls ----------------------------------------------------------------------
 
 
-def _call(name: str, *arguments: Any) -> None:
+def _libc_call(name: str, *arguments: Any) -> None:
     """A function of the C library; raises OSError where it fails."""
     words = [os.fsencode(argument) if isinstance(argument, str) else argument for argument in arguments]
     if getattr(ctypes.CDLL(None, use_errno=True), name)(*words) != 0:
@@ -46,24 +46,24 @@ def _call(name: str, *arguments: Any) -> None:
         raise OSError(error, f"{name}: {os.strerror(error)}")
 
 
-def settle_in() -> None:
+def lock_work_folder() -> None:
     """Limit the size of the writable folder, and protect this process from being traced."""
-    _call("mount", None, WORK, None, REMOUNT, "size=16m,nr_inodes=1000")
+    _libc_call("mount", None, WORK, None, REMOUNT, "size=16m,nr_inodes=1000")
     os.chmod(WORK, 0o1777)
-    _call("prctl", DUMPABLE, 0, 0, 0, 0)
+    _libc_call("prctl", DUMPABLE, 0, 0, 0, 0)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def refuse_calls() -> None:
+def install_seccomp_filter() -> None:
     """Forbid, by seccomp, the system calls that could escape the sandbox, for this process and its children."""
-    from naive_graph.classroom.system_calls import filter_for
+    from naive_graph.classroom.system_calls import build_filter
 
-    buffer = ctypes.create_string_buffer(steps := filter_for(os.uname().machine))
-    _call("prctl", NO_NEW_PRIVILEGES, 1, 0, 0, 0)
-    _call("prctl", SECCOMP, FILTER, struct.pack("HP", len(steps) // 8, ctypes.addressof(buffer)), 0, 0)
+    buffer = ctypes.create_string_buffer(steps := build_filter(os.uname().machine))
+    _libc_call("prctl", NO_NEW_PRIVILEGES, 1, 0, 0, 0)
+    _libc_call("prctl", SECCOMP, FILTER, struct.pack("HP", len(steps) // 8, ctypes.addressof(buffer)), 0, 0)
 
 
-def _give_up_rights(enclosed: bool, megabytes: int, seconds: int, file: int) -> int:
+def _drop_privileges(enclosed: bool, megabytes: int, seconds: int, file: int) -> int:
     """Set resource limits; if enclosed, also drop user, groups and capabilities. Returns the output's descriptor, 3.
 
     All other open files but stdin, stdout and stderr are closed.
@@ -73,7 +73,7 @@ def _give_up_rights(enclosed: bool, megabytes: int, seconds: int, file: int) -> 
     os.dup2(file, 3)
     os.closerange(4, 1 << 12)
     if sys.platform == "linux":
-        _call("prctl", DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
+        _libc_call("prctl", DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
     limits = {"AS": megabytes << 20, "FSIZE": 1 << 24, "CORE": 0, "NOFILE": 64}
@@ -86,7 +86,7 @@ def _give_up_rights(enclosed: bool, megabytes: int, seconds: int, file: int) -> 
             resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (most, most))
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 2))  # first a signal that says why, then a kill
     if enclosed:
-        _call("capset", (ctypes.c_uint32 * 2)(CAPABILITIES, 0), (ctypes.c_uint32 * 6)())
+        _libc_call("capset", (ctypes.c_uint32 * 2)(CAPABILITIES, 0), (ctypes.c_uint32 * 6)())
     return 3
 
 
@@ -104,7 +104,7 @@ class SandboxQuestion:
         self.cases: list[Any] = []
 
 
-class Absent:
+class AbsentStub:
     """Stub for removed modules and their functions: a notebook's cells may use it, without effect; an answer may not.
 
     quiet: it draws or shows, so an answer may call it as well, to no effect.
@@ -116,7 +116,7 @@ class Absent:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        return Absent(name, self._quiet)
+        return AbsentStub(name, self._quiet)
 
     def __call__(self, *_: Any, **__: Any) -> Any:
         watch = sys.modules["naive_graph.classroom.run_answer"].AnswerWatch.now
@@ -133,7 +133,7 @@ class Absent:
         return ()
 
 
-class Questions(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+class ReducedModuleLoader(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Import hook: loads the reduced exercise modules from texts, and stubs in place of removed modules."""
 
     def __init__(self, texts: dict[str, str], absent: list[str]) -> None:
@@ -147,7 +147,7 @@ class Questions(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         if module.__name__ not in self.texts:
-            vars(module)["__getattr__"] = Absent(module.__name__, module.__name__.startswith(SHOWS)).__getattr__
+            vars(module)["__getattr__"] = AbsentStub(module.__name__, module.__name__.startswith(SHOWS)).__getattr__
             if module.__name__.endswith(".notebook"):  # there is no solution to go on with
                 vars(module)["working"] = lambda name, answer: answer
             return
@@ -156,7 +156,7 @@ class Questions(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         exec(compile(self.texts[module.__name__], file, "exec"), vars(module))  # its lines are none of the learner's
 
 
-def print_nodes_simply() -> None:
+def use_simple_reprs() -> None:
     """Make a node's repr its name and value only: the modules that print formulas are removed here."""
     from naive_graph.graph import nodes
 
@@ -168,18 +168,18 @@ def print_nodes_simply() -> None:
         setattr(nodes.Node, name, show)
 
 
-def questions(asked: list[dict[str, Any]]) -> Iterator[tuple[SandboxQuestion, list[str]]]:
+def questions(tasks: list[dict[str, Any]]) -> Iterator[tuple[SandboxQuestion, list[str]]]:
     """Yield each task's exercise, with its cases reduced to what makes arguments, and the cases' texts."""
     from naive_graph.classroom.cases import ExerciseCase, build_cases, build_fresh_cases
     from naive_graph.classroom.exercises import EXERCISES
 
-    print_nodes_simply()
+    use_simple_reprs()
     exercises: dict[str, Any] = {exercise.name: exercise for exercise in EXERCISES}
-    for facts in asked:
-        question = exercises[facts["name"]]
-        make = partial(build_cases, question.make_cases, facts["parameters"])
-        cases = build_fresh_cases(make) if facts["fresh"] else make()
-        cases = cases if facts["places"] is None else [cases[place] for place in facts["places"]]
+    for task_facts in tasks:
+        question = exercises[task_facts["name"]]
+        make = partial(build_cases, question.make_cases, task_facts["parameters"])
+        cases = build_fresh_cases(make) if task_facts["fresh"] else make()
+        cases = cases if task_facts["places"] is None else [cases[case_index] for case_index in task_facts["places"]]
         question.cases = [ExerciseCase("", case.ask) for case in cases]
         yield question, [case.text for case in cases]
 
@@ -187,14 +187,14 @@ def questions(asked: list[dict[str, Any]]) -> Iterator[tuple[SandboxQuestion, li
 # --- answers --------------------------------------------------------------------
 
 
-def report_answer(question: SandboxQuestion, facts: dict[str, Any], cells: list[str], tell: Tell) -> None:
+def send_answer(question: SandboxQuestion, facts: dict[str, Any], cells: list[str], tell: Tell) -> None:
     """Send the problem with the learner's cells (null if none), then the outcomes in each case."""
-    from naive_graph.classroom.answers import evaluate_answer, expressions
+    from naive_graph.classroom.answers import candidate_expressions, evaluate_answer
     from naive_graph.classroom.mutation import send_changes
     from naive_graph.classroom.run_answer import send_outcomes
 
     known_as = {facts["name"], facts["number"]}
-    for expression in expressions(cells, known_as, facts["expression"]):
+    for expression in candidate_expressions(cells, known_as, facts["expression"]):
         trouble, answer = evaluate_answer(cells, known_as, expression)
         tell(f"{ANSWER}{json.dumps(trouble)}")
         if trouble is None and facts["only"] is None:
@@ -206,26 +206,26 @@ def report_answer(question: SandboxQuestion, facts: dict[str, Any], cells: list[
 def main() -> None:
     """Read the task from stdin, run each exercise, and write the reports to stdout as JSON."""
     if sys.platform == "linux":
-        _call("prctl", DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
+        _libc_call("prctl", DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
     task = json.load(sys.stdin)
-    home = os.dup(1)
+    reply_file = os.dup(1)
     if task["enclosed"]:
-        settle_in()
+        lock_work_folder()
     sys.path[:] = task["path"]
-    sys.meta_path.insert(0, Questions(task["questions"], task["absent"]))
+    sys.meta_path.insert(0, ReducedModuleLoader(task["questions"], task["absent"]))
     if task["enclosed"]:
-        refuse_calls()
+        install_seccomp_filter()
     from naive_graph.classroom import answers, mutation  # noqa: F401 - before the first process starts
     from naive_graph.classroom.run_answer import run_here, run_in_child
 
     reports: list[Any] = []
-    settle = partial(_give_up_rights, task["enclosed"], task["megabytes"], task["seconds"])
+    settle = partial(_drop_privileges, task["enclosed"], task["megabytes"], task["seconds"])
     for facts, (question, texts) in zip(task["asked"], questions(task["asked"])):
-        run = partial(report_answer, question, facts, task["cells"])
-        apart = hasattr(os, "fork")
-        lines = run_in_child(run, task["patience"], task["seconds"], settle) if apart else run_here(run)
+        run = partial(send_answer, question, facts, task["cells"])
+        can_fork = hasattr(os, "fork")
+        lines = run_in_child(run, task["patience"], task["seconds"], settle) if can_fork else run_here(run)
         reports.append([texts, *lines])
-    with open(home, "w", encoding="utf-8") as parent:
+    with open(reply_file, "w", encoding="utf-8") as parent:
         json.dump(reports, parent)
 
 

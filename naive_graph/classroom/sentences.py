@@ -45,19 +45,19 @@ def fold(tree: Tree, word: Callable[[str], Any], joint: Callable[..., Any]) -> A
     >>> fold(("and", "good", ("not", "bad")), lambda word: 1, lambda name, *parts: sum(parts))
     2
     """
-    order, waiting = [], [tree]
-    while waiting:
-        part = waiting.pop()
+    order, pending = [], [tree]
+    while pending:
+        part = pending.pop()
         order.append(part)
-        waiting.extend(part[1:] if isinstance(part, tuple) else ())
-    done: list[Any] = []
+        pending.extend(part[1:] if isinstance(part, tuple) else ())
+    results: list[Any] = []
     for part in reversed(order):
         if isinstance(part, tuple):
-            first = len(done) + 1 - len(part)
-            done[first:] = [joint(part[0], *done[first:])]
+            first = len(results) + 1 - len(part)
+            results[first:] = [joint(part[0], *results[first:])]
         else:
-            done.append(word(part))
-    return done.pop()
+            results.append(word(part))
+    return results.pop()
 
 
 def meaning(tree: Tree) -> bool:
@@ -102,11 +102,11 @@ def read(text: str) -> Tree:
             inner = _finish_tree(open_parts.pop(), text)
             if not open_parts:
                 raise ExpressionError(f"A bracket is closed in {text!r} that was never opened. Take it away.")
-            _add(open_parts[-1], inner, text)
+            _attach_opinion(open_parts[-1], inner, text)
         elif token in JOINTS:
             _add_joint(open_parts[-1], token, text)
         elif token in WORDS:
-            _add(open_parts[-1], token, text)
+            _attach_opinion(open_parts[-1], token, text)
         else:
             raise ExpressionError(f"Nobody taught us the word {token!r}. Use {', '.join(WORDS + JOINTS)}.")
     if len(open_parts) > 1:
@@ -114,7 +114,7 @@ def read(text: str) -> Tree:
     return _finish_tree(open_parts.pop(), text)
 
 
-def _add(parts: list[Any], part: Tree, text: str) -> None:
+def _attach_opinion(parts: list[Any], part: Tree, text: str) -> None:
     """Append an opinion; a preceding "not" or joint takes it as its operand."""
     while parts and parts[-1] == "not":
         part = (parts.pop(), part)
@@ -148,9 +148,9 @@ def grow(chance: random.Random, words: int, negated: bool = False) -> Tree:
     if not negated and chance.random() < 0.3:
         return ("not", grow(chance, words, negated=True))
     if words == 1:
-        return _one_of(WORDS, chance)
+        return _choose_one(WORDS, chance)
     left = 1 + int(chance.random() * (words - 1))
-    return (_one_of(JOINTS[1:], chance), grow(chance, left), grow(chance, words - left))
+    return (_choose_one(JOINTS[1:], chance), grow(chance, left), grow(chance, words - left))
 
 
 def draw_sentences(seed: int = SEED, count: int = COUNT, longest: int = LONGEST) -> list[Sentence]:
@@ -169,5 +169,5 @@ def load(held_out: int = 100) -> tuple[list[Sentence], list[Sentence]]:
     return sentences[:-held_out], sentences[-held_out:]
 
 
-def _one_of(choices: tuple[str, ...], chance: random.Random) -> str:
+def _choose_one(choices: tuple[str, ...], chance: random.Random) -> str:
     return choices[int(chance.random() * len(choices))]

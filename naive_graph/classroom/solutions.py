@@ -28,8 +28,8 @@ def solution_text(exercise: Exercise) -> str:
 
 def _format_docstring(statement: str) -> str:
     """A statement as a docstring."""
-    first, *rest = [part for line in statement.splitlines() for part in textwrap.wrap(line, WIDTH) or [""]]
-    return first if not rest else "\n".join([first, *(f"    {line}".rstrip() for line in rest), "    "])
+    first, *later_lines = [part for line in statement.splitlines() for part in textwrap.wrap(line, WIDTH) or [""]]
+    return first if not later_lines else "\n".join([first, *(f"    {line}".rstrip() for line in later_lines), "    "])
 
 
 def blank_text(exercise: Exercise) -> str:
@@ -38,9 +38,9 @@ def blank_text(exercise: Exercise) -> str:
     Each statement ends with what is accepted, the same for all exercises.
     """
     tree = ast.parse(solution_text(exercise))
-    made: Any = next(statement for statement in tree.body if getattr(statement, "name", "") == exercise.name)
-    made.body = [
+    definition: Any = next(statement for statement in tree.body if getattr(statement, "name", "") == exercise.name)
+    definition.body = [
         ast.Expr(ast.Constant(_format_docstring(f"{exercise.statement}\n\n{ACCEPTED}"))),
         ast.Expr(ast.Constant(...)),
     ]
-    return ast.unparse(made)
+    return ast.unparse(definition)

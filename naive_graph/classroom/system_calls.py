@@ -26,7 +26,7 @@ LOAD, EQUAL, AT_LEAST, RETURN = 0x20, 0x15, 0x35, 0x06  # <linux/bpf_common.h>
 REFUSE, ALLOW = 0x50000, 0x7FFF0000
 
 
-def filter_for(machine: str) -> bytes:
+def build_filter(machine: str) -> bytes:
     """The filter as struct sock_filter entries. Raises OSError for a machine whose call numbers are unknown here."""
     if machine not in MACHINES:
         raise OSError(f"it knows the calls of {', '.join(MACHINES)}, not of {machine}")

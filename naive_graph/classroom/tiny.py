@@ -8,20 +8,20 @@ from dataclasses import replace
 from pathlib import Path
 from types import CodeType, ModuleType
 
-from ..core.files import write_whole
+from ..core.files import write_atomically
 from ..errors import LessonError
-from .exercise import Exercise, texts
+from .exercise import Exercise, load_texts
 from .exercises.tiny import TINY, TinyPart, tiny_text
 from .judging import Verdict, verdict
 from .language import told
-from .notebook import SaidText, note
-from .run_answer import ask
+from .notebook import TranslatedText, record_progress
+from .run_answer import run_all_cases
 
 ASSESSED = "assessed.txt"  # marks a folder of a graded course: no reference code is given out there
 LAST = 10  # the lesson in which tiny.py is completed
 
 
-def start_tiny(lesson: int = 1, file: str | Path = "tiny.py") -> SaidText:
+def start_tiny(lesson: int = 1, file: str | Path = "tiny.py") -> TranslatedText:
     """Write tiny.py as it is before a lesson, if there is none. What is there stays as it is.
 
     >>> from pathlib import Path
@@ -34,15 +34,17 @@ def start_tiny(lesson: int = 1, file: str | Path = "tiny.py") -> SaidText:
     path = Path(file)
     _check_lesson(lesson)
     if path.exists():
-        return SaidText(f"{path} is there, and stays as it is. Open it, and write at its end.")
-    before = 0 if (path.parent / ASSESSED).exists() else lesson - 1
+        return TranslatedText(f"{path} is there, and stays as it is. Open it, and write at its end.")
+    given_up_to = 0 if (path.parent / ASSESSED).exists() else lesson - 1
     try:
-        write_whole(path, tiny_text(before).encode(), LessonError)
+        write_atomically(path, tiny_text(given_up_to).encode(), LessonError)
     except OSError as error:
         raise LessonError(f"{path} cannot be written: {error.strerror}. Choose another folder.") from None
-    if before < lesson - 1:
-        return SaidText(f"{path} is written, and is empty: here its parts give marks. Open it, and write at its end.")
-    return SaidText(f"{path} is written, as it is before lesson {lesson}. Open it, and write at its end.")
+    if given_up_to < lesson - 1:
+        return TranslatedText(
+            f"{path} is written, and is empty: here its parts give marks. Open it, and write at its end."
+        )
+    return TranslatedText(f"{path} is written, as it is before lesson {lesson}. Open it, and write at its end.")
 
 
 def check_tiny(lesson: int = LAST, file: str | Path = "tiny.py") -> Verdict:
@@ -56,7 +58,7 @@ def check_tiny(lesson: int = LAST, file: str | Path = "tiny.py") -> Verdict:
     ...     [check_tiny(lesson, Path(folder) / "tiny.py").passed for lesson in (1, 2)]
     [True, False]
     """
-    *_, (_, last) = tiny_verdicts(lesson, file)
+    *_, (_, last) = check_parts(lesson, file)
     return last
 
 
@@ -73,26 +75,26 @@ def working_tiny(lesson: int, file: str | Path = "tiny.py") -> ModuleType:
         so_far = "Your tiny.py is not right so far. The lesson goes on with the reference; come back when you like."
         print(told(so_far))
     module = ModuleType("tiny")
-    exec(_code(Path(file)) if mine else tiny_text(lesson), vars(module))
+    exec(_compile_file(Path(file)) if mine else tiny_text(lesson), vars(module))
     return module
 
 
-def tiny_verdicts(lesson: int, file: str | Path) -> Iterator[tuple[Exercise, Verdict]]:
+def check_parts(lesson: int, file: str | Path) -> Iterator[tuple[Exercise, Verdict]]:
     """Yield each part of tiny.py with its verdict; stops after the first failure."""
     _check_lesson(lesson)
     try:
-        code, count = _code(Path(file)), 0
+        code, count = _compile_file(Path(file)), 0
     except LessonError as error:  # in a notebook the cells below go on
         yield TINY[0], Verdict(False, f"Not yet: {error}")
         return
     for part in TINY:
-        taught = texts()["tiny"]["parts"].get(part.name, LAST)
+        taught = load_texts()["tiny"]["parts"].get(part.name, LAST)
         if taught > lesson:
             return
-        if taught < lesson and part.name in texts()["tiny"]["beside"]["names"]:
+        if taught < lesson and part.name in load_texts()["tiny"]["beside"]["names"]:
             continue
-        outcome = _verdict(part, code, Path(file))
-        note(part.name, tried=True, passed=outcome.passed)
+        outcome = _check_part(part, code, Path(file))
+        record_progress(part.name, tried=True, passed=outcome.passed)
         count += len(part.cases)
         right = f"Right: {file} does what it should up to lesson {lesson}, in all {count} cases."
         yield part, Verdict(True, right) if outcome.passed else outcome
@@ -100,19 +102,19 @@ def tiny_verdicts(lesson: int, file: str | Path) -> Iterator[tuple[Exercise, Ver
             return
 
 
-def _verdict(part: TinyPart, code: CodeType, path: Path) -> Verdict:
-    missing = [name for name in texts()[part.name].get("names", []) if name not in code.co_names]
+def _check_part(part: TinyPart, code: CodeType, path: Path) -> Verdict:
+    missing = [name for name in load_texts()[part.name].get("names", []) if name not in code.co_names]
     if missing:
         message = f"Not yet: {path} has no {missing[0]} so far. It is part of exercise {part.number}, {part.name}."
         message = f'{message} Write it, or paste solution("{part.name}"), and save the file.'
         remaining = [case for case in part.cases if not any(name in case.text for name in missing)]
         rest = replace(part, make_cases=lambda: remaining)
-        of_rest = verdict(rest, ask(rest, code)) if remaining else None
+        of_rest = verdict(rest, run_all_cases(rest, code)) if remaining else None
         return Verdict(False, message if of_rest is None or of_rest.passed else f"{message}\n{of_rest.message}")
-    return verdict(replace(part, own_order=_own_order(part, path)), ask(part, code))
+    return verdict(replace(part, own_order=_learners_order_source(part, path)), run_all_cases(part, code))
 
 
-def _own_order(part: TinyPart, path: Path) -> str:
+def _learners_order_source(part: TinyPart, path: Path) -> str:
     """The source of the learner's `order` (their topological sort), for later parts; "" if there is none."""
     text = path.read_text(encoding="utf-8")
     definitions = [
@@ -125,7 +127,7 @@ def _own_order(part: TinyPart, path: Path) -> str:
     return f"{ast.get_source_segment(text, definitions[-1])}\n\n\n"
 
 
-def _code(path: Path) -> CodeType:
+def _compile_file(path: Path) -> CodeType:
     """Compile the learner's file. Raises LessonError if it is missing or not Python."""
     try:
         return compile(path.read_text(encoding="utf-8"), str(path), "exec")

@@ -65,8 +65,8 @@ class TreeReader:
             total = _row(self.shift, row, "b")
             for name, table, part in zip("LR", (self.left, self.right), parts):
                 total = total + _row(table, row, name) @ part
-            meant: TensorNode = total.tanh()
-        return meant
+            node_meaning: TensorNode = total.tanh()
+        return node_meaning
 
     def score(self, tree: Tree) -> TensorNode:
         out: Any = parameter(self.out)
@@ -91,8 +91,8 @@ class WordCounter:
         self.shift = self.model.add_parameters(1, const(0.0), name="shift")
 
     def score(self, tree: Tree) -> TensorNode:
-        counted: list[str] = fold(tree, lambda word: [word], lambda name, *parts: [name, *chain(*parts)])
-        rows = [KNOWN.index(word) for word in counted]
+        tokens: list[str] = fold(tree, lambda word: [word], lambda name, *parts: [name, *chain(*parts)])
+        rows = [KNOWN.index(word) for word in tokens]
         score: TensorNode = lookup(self.weights, rows).sum() + parameter(self.shift).sum()
         return score
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ..core.imports import door
+from ..core.optional_deps import door
 from ..errors import CommandError
 from .draw import check_suffix, report_file
-from .import_model import sizes_of
-from .sequential import text_of
+from .import_model import parse_sizes
+from .sequential import read_program
 
 ARRAYS, SAVED = (".npy",), (".npz",)
 
@@ -35,14 +35,14 @@ def _model(path: Path, sizes: Sequence[str]) -> Any:
     if suffix == ".onnx":
         with door("ONNX files need", "onnx"):
             from ..interop.onnx.network import from_onnx
-        return from_onnx(path, sizes_of(sizes))
+        return from_onnx(path, parse_sizes(sizes))
     if suffix in SAVED:
         from ..sequential.model import Sequential
 
         return Sequential.load(path)
     from ..sequential.compile import parse  # brings lark
 
-    program = parse(text_of(str(path)))
+    program = parse(read_program(str(path)))
     networks = [program[name] for name in program]
     if len(networks) != 1:
         raise CommandError(

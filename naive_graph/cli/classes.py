@@ -9,30 +9,30 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from ..classroom.checking import check_cases, untold_mistakes, untold_mutants
-from ..classroom.collecting import collect, wished_lesson
+from ..classroom.checking import check_cases, surviving_mutants, undetected_mistakes
+from ..classroom.collecting import collect, resolve_lesson
 from ..classroom.course import FILE, Course, Lesson, course_text, read_course
-from ..classroom.custom_exercises import NAMED, learners_files, new_exercise, own_exercise
+from ..classroom.custom_exercises import NAMED, files_for_learners, new_exercise, own_exercise
 from ..classroom.exercises.tiny import graded_part
-from ..classroom.gradescope import autograder
-from ..classroom.grading import Result, grade_all, not_graded, predictions_asked, set_lesson
+from ..classroom.gradescope import build_autograder
+from ..classroom.grading import Result, grade_all, list_not_graded, predictions_asked, read_task
 from ..classroom.handout import (
     cell_texts,
     compose_lesson,
-    find_checks,
-    make_assessed,
-    students,
-    teachers,
-    without,
+    latest_checks,
+    make_student_notebook,
+    make_teacher_notebook,
+    remove_exercises,
+    remove_help,
     without_outputs,
 )
 from ..classroom.judging import exercise_named
-from ..classroom.language import speaking, told
+from ..classroom.language import told, use_language
 from ..classroom.lessons import LINKED, PARTS, join_parts, lessons_of_the_package
 from ..classroom.mark_tables import lms_tables, points_table, read_ids
 from ..classroom.pages import class_page, student_page
 from ..classroom.tiny import ASSESSED
-from ..core.files import write_whole
+from ..core.files import write_atomically
 from ..errors import CommandError, LessonError
 
 ASSESSED_TEXT = "In this course answers give marks: naive-graph tiny start writes no earlier parts of tiny.py.\n"
@@ -43,35 +43,45 @@ def new(folder: Path, names: Sequence[str], renew: bool, marked: Sequence[str] |
 
     marked: None for a course with hints and solutions; else the lessons that stand behind --assessed.
     """
-    names, assessing = [*names, *(marked or ())], marked is not None
+    names, is_assessed = [*names, *(marked or ())], marked is not None
     if folder.exists() and not folder.is_dir():
         raise LessonError(f"{folder} is a file. Give a folder, or a name that is free.")
     lessons = lessons_of_the_package()
-    read = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in lessons}
+    package_notebooks = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in lessons}
     if not (folder / FILE).exists():
-        chosen = {path.stem: find_checks(cell_texts(read[path.stem])) for path in _select_lessons(lessons, names)}
-        set_out = [(name, [exercise.name for _, exercise, _ in checks]) for name, checks in chosen.items()]
+        checks_by_lesson = {
+            path.stem: latest_checks(cell_texts(package_notebooks[path.stem]))
+            for path in _select_lessons(lessons, names)
+        }
+        exercises_by_lesson = [
+            (name, [exercise.name for _, exercise, _ in checks]) for name, checks in checks_by_lesson.items()
+        ]
         custom = sorted(path.stem for path in (folder / "exercises").glob("*.py"))
-        _write(folder / FILE, course_text([*set_out, ("own", custom)] if custom else set_out, assessing))
-    elif names or assessing:
+        _write(
+            folder / FILE,
+            course_text([*exercises_by_lesson, ("own", custom)] if custom else exercises_by_lesson, is_assessed),
+        )
+    elif names or is_assessed:
         raise LessonError(f"{folder / FILE} is there already, and says which lessons are set. Edit it.")
     course = read_course(folder)
     for note in sorted(lessons[0].parent.glob("notes/*.md")):
         _write_once(folder / "notes" / note.name, note.read_text(encoding="utf-8"), renew)
     for name, lesson in course.lessons.items():
         source = course.source(name)
-        if ours := _package_notebook(read, lesson):
-            _write_once(source, _text(teachers(ours, lesson.points)), renew)
+        if package_notebook := _find_package_notebook(package_notebooks, lesson):
+            _write_once(source, _notebook_json(make_teacher_notebook(package_notebook, lesson.points)), renew)
         elif not source.exists():
             exercises = [point for point in lesson.points if point not in lesson.predictions and not graded_part(point)]
             if not lesson.points.keys() - {*lesson.predictions}:
-                available = ", ".join(read)
+                available = ", ".join(package_notebooks)
                 hint = f"There are: {available}. Or give points to exercises, and a notebook is made of them."
                 raise LessonError(f"{folder / FILE}: there is no lesson {name!r}, and no {source}. {hint}")
-            _write_once(source, _text(teachers(compose_lesson(name, exercises), lesson.points)), renew)
-        _hand_out(course, lesson, renew)
+            _write_once(
+                source, _notebook_json(make_teacher_notebook(compose_lesson(name, exercises), lesson.points)), renew
+            )
+        _write_release(course, lesson, renew)
         try:
-            set_lesson(course, lesson)
+            read_task(course, lesson)
         except LessonError as error:
             print(f"before you hand it out: {error}")
     submitted = folder / "submitted"
@@ -83,29 +93,31 @@ def new(folder: Path, names: Sequence[str], renew: bool, marked: Sequence[str] |
     return 0
 
 
-def _package_notebook(notebooks: dict[str, Any], lesson: Lesson) -> Any:
+def _find_package_notebook(notebooks: dict[str, Any], lesson: Lesson) -> Any:
     """The package's notebook of a lesson, None if it has none.
 
     Of a lesson that became two: both, if the course file is of before, and gives points for what the second asks.
     """
     if lesson.name in PARTS:
         cells = cell_texts(notebooks[PARTS[lesson.name][1]])
-        exercises = {exercise.name for _, exercise, _ in find_checks(cells)} | predictions_asked(cells)
+        exercises = {exercise.name for _, exercise, _ in latest_checks(cells)} | predictions_asked(cells)
         if lesson.name not in notebooks or exercises & lesson.points.keys():
             return join_parts(notebooks, lesson.name)
     return notebooks.get(lesson.name)
 
 
-def _hand_out(course: Course, lesson: Lesson, renew: bool) -> None:
+def _write_release(course: Course, lesson: Lesson, renew: bool) -> None:
     """Write the students' files of a lesson: one folder for all, or one for each student if there are variants."""
-    made = students(without_outputs(json.loads(course.source(lesson.name).read_text(encoding="utf-8"))))
-    made = make_assessed(made) if course.assessed else made
+    made = make_student_notebook(without_outputs(json.loads(course.source(lesson.name).read_text(encoding="utf-8"))))
+    made = remove_help(made) if course.assessed else made
     for student in _read_students(course) if lesson.variants else [""]:
-        names = lesson.exercises(course.seed_of(student)) if student else list(lesson.points)
+        names = lesson.exercises(course.student_seed(student)) if student else list(lesson.points)
         folder = course.folder / "release" / student / lesson.name
-        _write_once(folder / f"{lesson.name}.ipynb", _text(without(made, lesson.points.keys() - names)), renew)
+        _write_once(
+            folder / f"{lesson.name}.ipynb", _notebook_json(remove_exercises(made, lesson.points.keys() - names)), renew
+        )
         for exercise in (exercise_named(name) for name in names if name not in lesson.predictions):
-            for name, text in learners_files(exercise, course.assessed).items() if exercise.asking else ():
+            for name, text in files_for_learners(exercise, course.assessed).items() if exercise.asking else ():
                 _write_once(folder / "exercises" / name, text, renew)
         for page in (page for page in LINKED if (course.folder / page).exists()):
             for beside in (folder, course.source(lesson.name).parent):
@@ -132,7 +144,7 @@ def grade(folder: Path, trust: bool, student: str) -> int:
 
     1 if something could not be graded; of one student, also if a point is missing.
     """
-    course = _course_of(folder)
+    course = _course_of_submissions(folder)
     course = course._replace(limits=course.limits._replace(enclosed=not trust))
     if not trust and sys.platform != "linux":
         raise LessonError(
@@ -140,19 +152,19 @@ def grade(folder: Path, trust: bool, student: str) -> int:
             "Grade on Linux (on Windows in WSL); or read every notebook, and add --trust: "
             "then they run with all your rights."
         )
-    with speaking(course.language):
+    with use_language(course.language):
         try:
             results = grade_all(course, lambda line: print(line, flush=True), student)
         except KeyboardInterrupt:
             print("\nWhat was graded is kept: the same command goes on from there.", file=sys.stderr)
             raise
         if student:
-            return _tell_student(results)
+            return _print_answers(results)
         complete = _write_results(course, results)
     return 0 if complete and not any(result.ungraded for result in results) else 1
 
 
-def _tell_student(results: list[Result]) -> int:
+def _print_answers(results: list[Result]) -> int:
     """Print every answer's points and message; 1 if a point is missing."""
     for result in results:
         for answer in result.answers:
@@ -163,20 +175,20 @@ def _tell_student(results: list[Result]) -> int:
 
 def collect_zip(file: Path, folder: Path, lesson: str, renew: bool) -> int:
     """Unpack a ZIP from Moodle or Canvas into `submitted`; exit code 1 if something could not be taken."""
-    return 0 if collect(_course_of(folder), file, lesson, renew, print) else 1
+    return 0 if collect(_course_of_submissions(folder), file, lesson, renew, print) else 1
 
 
 def export(system: str, lesson: str, folder: Path) -> int:
     """Write a lesson as an autograder of another system (Gradescope)."""
     course = read_course(folder)
-    path = folder / f"{system}-{wished_lesson(course, lesson)}.zip"
-    write_whole(path, autograder(course, wished_lesson(course, lesson)), LessonError)
+    path = folder / f"{system}-{resolve_lesson(course, lesson)}.zip"
+    write_atomically(path, build_autograder(course, resolve_lesson(course, lesson)), LessonError)
     print(f"written: {path}")
     print("next: put a wheel of naive_graph into it, beside setup.sh, and upload it as the autograder's ZIP")
     return 0
 
 
-def _course_of(submitted: Path) -> Course:
+def _course_of_submissions(submitted: Path) -> Course:
     if submitted.resolve().name != "submitted":
         raise CommandError(f"{submitted} is not called submitted. Give the folder of that name in a course.")
     return read_course(submitted.resolve().parent)
@@ -188,14 +200,16 @@ def check_exercise(file: Path) -> int:
     check_cases(exercise)
     mistakes = len(exercise.misconceptions)
     print(f"{exercise.name}: {len(exercise.cases)} cases, in which the solution is right; {mistakes} mistakes.")
-    untold = list(untold_mistakes(exercise))
-    print("\n".join(["Not told apart:", *map("  ".__add__, untold)]) if untold else "Each mistake is told apart.")
-    lines, count = untold_mutants(exercise)
+    undetected = list(undetected_mistakes(exercise))
+    print(
+        "\n".join(["Not told apart:", *map("  ".__add__, undetected)]) if undetected else "Each mistake is told apart."
+    )
+    lines, count = surviving_mutants(exercise)
     print(f"{count} small changes of the solution, of which {count - len(lines)} are told to be wrong.")
     if lines:
         head = "Not told from right. Add a case for each, unless it computes the same:"
         print("\n".join([head, *(f"  {line}" for line in lines)]))
-    return 1 if untold else 0
+    return 1 if undetected else 0
 
 
 def start_exercise(file: Path) -> int:
@@ -213,11 +227,11 @@ def _write_results(course: Course, results: list[Result]) -> bool:
     _write(folder / "points.csv", points_table(results))
     for name, text in lms_tables(results, read_ids(course.folder)).items():
         _write(folder / name, text)
-    _write(folder / "class.html", class_page(results, not_graded(course, results)))
+    _write(folder / "class.html", class_page(results, list_not_graded(course, results)))
     for student, group in groupby(results, key=lambda result: result.student):
         try:
-            write_whole(
-                folder / "students" / f"{student}.html", _bytes(student_page(student, list(group))), LessonError
+            write_atomically(
+                folder / "students" / f"{student}.html", _encode_text(student_page(student, list(group))), LessonError
             )
         except LessonError as error:
             complete = False
@@ -225,7 +239,7 @@ def _write_results(course: Course, results: list[Result]) -> bool:
     return complete
 
 
-def _bytes(text: str) -> bytes:
+def _encode_text(text: str) -> bytes:
     """Encode as UTF-8; lone surrogates, which a learner's error message may contain, are escaped."""
     return text.encode(errors="backslashreplace")
 
@@ -241,7 +255,7 @@ def _select_lessons(lessons: list[Path], names: Sequence[str]) -> list[Path]:
     return [lesson for lesson in lessons if not names or lesson.stem.startswith(tuple(names))]
 
 
-def _text(notebook: dict[str, Any]) -> str:
+def _notebook_json(notebook: dict[str, Any]) -> str:
     return json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
 
 
@@ -256,5 +270,5 @@ def _write_once(path: Path, text: str, renew: bool) -> None:
 
 def _write(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, _bytes(text), LessonError)
+    write_atomically(path, _encode_text(text), LessonError)
     print(f"written: {path}")

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import CommandError, ExpressionError
+from ..graph.formatting import wrap_to_terminal
 from ..graph.graph import Graph
 from ..graph.nodes import Constant, Node, is_leaf_variable
-from ..graph.printed import wrapped_to_terminal
 from ..views.drawing.draw import draw
 from ..views.drawing.picture import FORMS
 from .expression import read
@@ -21,18 +21,18 @@ from .serving import browse
 def draw_expression(expression: str, values: Sequence[str], output: Path, opened: bool, **wishes: Any) -> int:
     """Parse, evaluate, differentiate and draw an expression; print its formula, value and gradients."""
     check_suffix(output)
-    assignments = numbers(values)
-    with Graph.scratch(), warnings.catch_warnings(record=True) as noted:
+    assignments = parse_assignments(values)
+    with Graph.scratch(), warnings.catch_warnings(record=True) as caught_warnings:
         warnings.simplefilter("always")
         f = read(expression, assignments)
         Graph.forward(f)
         if not isinstance(f, Constant):
             Graph.backward(f)
-        print(wrapped_to_terminal(_summary(f)))
+        print(wrap_to_terminal(_summary(f)))
         draw(f, **wishes).save(output)
-    for note in noted:
+    for note in caught_warnings:
         # Where it was written is a line of this program, which says nothing to the reader.
-        print(wrapped_to_terminal(f"note: {re.split(', (?:written|made) on ', str(note.message))[0]}"))
+        print(wrap_to_terminal(f"note: {re.split(', (?:written|made) on ', str(note.message))[0]}"))
     report_file(output, opened)
     return 0
 
@@ -51,7 +51,7 @@ def check_suffix(output: Path, suffixes: Sequence[str] = FORMS) -> None:
         raise CommandError(f"'{output}' does not end in {endings}. Choose one: -o graph{suffixes[0]}")
 
 
-def numbers(given: Sequence[str]) -> dict[str, float]:
+def parse_assignments(given: Sequence[str]) -> dict[str, float]:
     """{"x": 6.0} for ["x=6"]."""
     values: dict[str, float] = {}
     for word in given:

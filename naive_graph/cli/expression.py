@@ -22,8 +22,8 @@ from ..core.catalogue import softmax
 from ..core.compositions import COMPOSITIONS
 from ..core.rules import RULES, Rule
 from ..errors import ExpressionError, NaiveGraphError
+from ..graph.node_factory import CURRENT
 from ..graph.nodes import Constant, Node, Variable
-from ..graph.registry import CURRENT
 
 MOST_CHARACTERS, MOST_LOCATED = 100_000, 2_000
 WRITTEN = "the expression"  # its file name in tracebacks and linecache
@@ -68,16 +68,16 @@ def read(text: str, values: Mapping[str, float] | None = None) -> Node:
     for name in values or ():
         if not isinstance(name, str):
             raise ExpressionError(f"A value is given to a name, a text, not to {name!r}. Write {{'x': 6.0}}.")
-    tree, home = _parse_text(text), CURRENT.tables
-    mark = home.mark()
+    tree, graph_tables = _parse_text(text), CURRENT.tables
+    mark = graph_tables.mark()
     try:
         return ExpressionReader(text, dict(values or {})).read(tree)
     except BaseException:
-        home.cut(mark, "was cut back: the expression could not be read")
+        graph_tables.cut(mark, "was cut back: the expression could not be read")
         raise
 
 
-def functions() -> dict[str, Callable[..., Any]]:
+def callable_functions() -> dict[str, Callable[..., Any]]:
     """Every function that an expression may call, by name, a learner's own operators included."""
     rules: dict[str, Callable[..., Any]] = {name: rule for name, rule in RULES.items() if not rule.helper}
     return rules | COMPOSITIONS | {"softmax": softmax}
@@ -122,8 +122,8 @@ def _explain_error(error: SyntaxError, text: str) -> str:
         where = f"character {max(1, min(error.offset or 1, len(text)))}: {what}"
     if re.search(r"(?<![\w.])[\d.]+(?![eE][+-]?\d)\s*[A-Za-z_(]|\)\s*[\w(]", text):
         hint = "Write * between factors: 2*x, not 2x."
-    elif called := [name for name in re.findall(r"([^\W\d]\w*)\s+\w", text) if name in functions()]:
-        hint = f"Put what a function is given in brackets: {called[0]}(x)."
+    elif called_functions := [name for name in re.findall(r"([^\W\d]\w*)\s+\w", text) if name in callable_functions()]:
+        hint = f"Put what a function is given in brackets: {called_functions[0]}(x)."
     elif "=" in text:
         hint = "Give values after the expression: x=6."
     else:
@@ -141,7 +141,7 @@ class ExpressionReader:
         self.text = text
         self.values = {unicodedata.normalize("NFKC", name): value for name, value in values.items()}
         self.variables: dict[str, Variable] = {}
-        self.functions = functions()
+        self.functions = callable_functions()
 
     def read(self, tree: ast.expr) -> Node:
         result = self._walk(tree)
@@ -155,14 +155,14 @@ class ExpressionReader:
 
     def _walk(self, tree: ast.expr) -> Any:
         """Build a tree in postorder, left to right, with an explicit stack instead of recursion."""
-        waiting: list[tuple[Make | None, int, ast.expr]] = [(None, 0, tree)]
+        stack: list[tuple[Make | None, int, ast.expr]] = [(None, 0, tree)]
         results: list[Any] = []
-        while waiting:
-            make, count, part = waiting.pop()
+        while stack:
+            make, count, part = stack.pop()
             if make is None:
-                inner, make = self._read(part)
-                waiting.append((make, len(inner), part))
-                waiting.extend((None, 0, child) for child in reversed(inner))
+                inner, make = self._split_part(part)
+                stack.append((make, len(inner), part))
+                stack.extend((None, 0, child) for child in reversed(inner))
             else:
                 first = len(results) - count
                 results[first:] = [self._build_part(part, make, results[first:])]
@@ -177,7 +177,7 @@ class ExpressionReader:
             ast.copy_location(node, part)
         return eval(compile(call, WRITTEN, "eval"), {"make": make, "inner": inner})
 
-    def _read(self, part: ast.expr) -> tuple[list[ast.expr], Make]:
+    def _split_part(self, part: ast.expr) -> tuple[list[ast.expr], Make]:
         """Return a part's operands, and the function that builds it from them. Raises ExpressionError."""
         match part:
             case ast.Constant(value=value):
@@ -199,9 +199,9 @@ class ExpressionReader:
             case ast.Call(keywords=[word, *_]):
                 return self._refuse(part, word)
             case ast.Call(func=ast.Name(id=name), args=operands):
-                return operands, partial(self._call_function, part, self._known_function(part, name))
+                return operands, partial(self._call_function, part, self._check_function(part, name))
             case ast.Call(func=ast.Attribute(value=first, attr=name), args=rest):
-                return [first, *rest], partial(self._call_function, part, self._known_function(part, name))
+                return [first, *rest], partial(self._call_function, part, self._check_function(part, name))
             case ast.List(elts=parts) | ast.Tuple(elts=parts):
                 return parts, list
             case ast.Subscript(value=several, slice=ast.Constant(value=place)):
@@ -217,11 +217,11 @@ class ExpressionReader:
     def _variable(self, part: ast.expr, name: str) -> Variable:
         if name not in self.variables:
             if name not in self.values:
-                self._fail_name(part, name)
+                self._raise_unknown_name(part, name)
             self.variables[name] = Variable(self.values[name], name=name)
         return self.variables[name]
 
-    def _fail_name(self, part: ast.expr, name: str) -> NoReturn:
+    def _raise_unknown_name(self, part: ast.expr, name: str) -> NoReturn:
         if name in self.functions:
             self._fail(f"'{name}' is a function", part, f"Call it: {name}(x).")
         if name in ("math", "np", "numpy", "torch"):
@@ -237,7 +237,7 @@ class ExpressionReader:
         except NaiveGraphError as error:
             self._fail(f"'{name}' cannot be applied", part, str(error))
 
-    def _known_function(self, part: ast.expr, name: str) -> str:
+    def _check_function(self, part: ast.expr, name: str) -> str:
         if name not in self.functions:
             near = difflib.get_close_matches(name, self.functions, 1)
             guess = OTHERS_SAY.get(name) or (near[0] if near else None)
@@ -269,9 +269,9 @@ class ExpressionReader:
         self._fail(f"{self._shown(part)} has no meaning in a graph", part, INSTEAD.get(type(why), KNOWN))
 
     def _fail(self, what: str, part: ast.expr, hint: str) -> NoReturn:
-        raise ExpressionError(f"{what} (character {self._place(part)}). {hint}")
+        raise ExpressionError(f"{what} (character {self._character_of(part)}). {hint}")
 
-    def _place(self, part: ast.expr) -> int:
+    def _character_of(self, part: ast.expr) -> int:
         """The position of a part, in characters from 1; the parser counts bytes from 0."""
         return len(self.text.encode()[: part.col_offset].decode()) + 1
 

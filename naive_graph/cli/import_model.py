@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..core.imports import door
+from ..core.optional_deps import door
 from ..errors import CommandError
 from .draw import check_suffix, report_file
 
@@ -28,16 +28,19 @@ def import_model(
     from ..views.drawing.draw import draw
 
     check_suffix(output)
-    sizes, values = sizes_of(size), known_of(known)
+    sizes, values = parse_sizes(size), parse_known_values(known)
     is_frozen = file.suffix.lower() in FROZEN
     if is_frozen and values:
         raise CommandError("--known is for the inputs of ONNX files. In a graph of TensorFlow, let it be a Const.")
-    network = _read_frozen(file, sizes) if is_frozen else _onnx(file, sizes, values)
+    network = _read_frozen(file, sizes) if is_frozen else _read_onnx(file, sizes, values)
     print()
-    named = [extent for slot in network.slots for extent in slot.extents or () if isinstance(extent, str)]
-    open_ = [extent for extent in dict.fromkeys(named) if extent not in sizes]
-    if open_:
-        print(f"note: {', '.join(open_)} {'is' if len(open_) == 1 else 'are'} taken as 1. Say --size {open_[0]}=4")
+    symbolic_sizes = [extent for slot in network.slots for extent in slot.extents or () if isinstance(extent, str)]
+    unset_sizes = [extent for extent in dict.fromkeys(symbolic_sizes) if extent not in sizes]
+    if unset_sizes:
+        print(
+            f"note: {', '.join(unset_sizes)} {'is' if len(unset_sizes) == 1 else 'are'} taken as 1. "
+            f"Say --size {unset_sizes[0]}=4"
+        )
     wishes["fold"] = True if wishes.get("fold") is None else wishes["fold"]
     picture = draw([*network.with_sizes().outputs.values()], grads=False, **wishes)
     picture.save(output)
@@ -45,25 +48,25 @@ def import_model(
     return 0
 
 
-def _onnx(path: Path, sizes: Mapping[str, int], values: Mapping[str, Any]) -> ImportedNetwork:
+def _read_onnx(path: Path, sizes: Mapping[str, int], values: Mapping[str, Any]) -> ImportedNetwork:
     with door("ONNX files need", "onnx"):
-        from ..interop.onnx.network import described_as, network_of
+        from ..interop.onnx.network import make_network, summarize_content
         from ..interop.onnx.reading import read
     content = read(path)
-    print(described_as(content, path.name), flush=True)
-    return network_of(content, sizes, values)
+    print(summarize_content(content, path.name), flush=True)
+    return make_network(content, sizes, values)
 
 
 def _read_frozen(path: Path, sizes: Mapping[str, int]) -> ImportedNetwork:
     with door("Graphs of TensorFlow need", "tensorboard"):
-        from ..interop.tensorflow.network import described_as, network_of
+        from ..interop.tensorflow.network import make_network, summarize_content
         from ..interop.tensorflow.reading import read
     content = read(path)
-    print(described_as(content, path.name), flush=True)
-    return network_of(content, path.stem, sizes)
+    print(summarize_content(content, path.name), flush=True)
+    return make_network(content, path.stem, sizes)
 
 
-def sizes_of(given: Sequence[str]) -> dict[str, int]:
+def parse_sizes(given: Sequence[str]) -> dict[str, int]:
     """{"batch": 4} for ["batch=4"]."""
     sizes: dict[str, int] = {}
     for word in given:
@@ -74,7 +77,7 @@ def sizes_of(given: Sequence[str]) -> dict[str, int]:
     return sizes
 
 
-def known_of(given: Sequence[str]) -> dict[str, Any]:
+def parse_known_values(given: Sequence[str]) -> dict[str, Any]:
     """{"sr": 16000} for ["sr=16000"]; a value is a number, true, false, or a list of them."""
     values: dict[str, Any] = {}
     for word in given:

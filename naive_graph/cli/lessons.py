@@ -16,9 +16,9 @@ from hashlib import sha256
 from itertools import chain, count
 from pathlib import Path
 
-from ..classroom.language import check_language, has, in_language, told, wished_language
+from ..classroom.language import check_language, current_language, has_translation, lesson_in_language, told
 from ..classroom.lessons import LINKED, lessons_of_the_package
-from ..core.files import write_whole
+from ..core.files import write_atomically
 from ..errors import LessonError, MissingToolError
 
 RECORD = ".naive-graph-lessons.json"
@@ -31,23 +31,23 @@ def open_lessons(
     if language is not None:
         os.environ["NAIVE_GRAPH_LANGUAGE"] = check_language(language)
     lessons = lessons_of_the_package()
-    for line in hand_out(lessons, folder):
+    for line in copy_lessons(lessons, folder):
         print(told(line))
-    wished = wished_language()
-    if wished and (missing := [lesson.stem for lesson in lessons if not has(wished, lesson)]):
+    language_code = current_language()
+    if language_code and (missing := [lesson.stem for lesson in lessons if not has_translation(language_code, lesson)]):
         print(told(f"in English, for there is no other yet: {', '.join(missing)}"))
     if copy_only:
         print(told(f"next: naive-graph lessons {folder}"))
         return 0
-    command = [*_jupyter(browser, port, allow_root), f"--LabApp.default_url=/lab/tree/{lessons[0].name}"]
+    command = [*_jupyter_command(browser, port, allow_root), f"--LabApp.default_url=/lab/tree/{lessons[0].name}"]
     print(told("JupyterLab starts; stop it with Ctrl-C."), flush=True)
-    return _wait(subprocess.Popen(command, cwd=folder))
+    return _wait_for_server(subprocess.Popen(command, cwd=folder))
 
 
 # --- handing out ----------------------------------------------------------------
 
 
-def hand_out(lessons: list[Path], folder: Path) -> list[str]:
+def copy_lessons(lessons: list[Path], folder: Path) -> list[str]:
     """Copy or update each lesson without overwriting the learner's changes; returns a line about each.
 
     Raises LessonError if the folder cannot be written, or is where the lessons come from.
@@ -56,25 +56,26 @@ def hand_out(lessons: list[Path], folder: Path) -> list[str]:
         raise LessonError(f"'{folder}' is where the lessons come from. Choose a folder of your own.")
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        record = _handed_out(folder)
+        record = _read_record(folder)
         lines = [
-            _hand_out_one(in_language(lesson, wished_language()), folder / lesson.name, record) for lesson in lessons
+            _copy_lesson(lesson_in_language(lesson, current_language()), folder / lesson.name, record)
+            for lesson in lessons
         ]
         for page in LINKED:
-            if (ours := lessons[0].parent / wished_language() / page).exists():
+            if (ours := lessons[0].parent / current_language() / page).exists():
                 (folder / page).parent.mkdir(exist_ok=True)
-                lines.append(_hand_out_one(ours.read_bytes(), folder / page, record))
-        write_whole(folder / RECORD, json.dumps(record, indent=1, sort_keys=True).encode(), LessonError)
+                lines.append(_copy_lesson(ours.read_bytes(), folder / page, record))
+        write_atomically(folder / RECORD, json.dumps(record, indent=1, sort_keys=True).encode(), LessonError)
     except OSError as error:
         raise LessonError(f"Cannot write lessons to '{folder}': {error.strerror}. Choose another folder.") from error
     return lines
 
 
-def _hand_out_one(ours: bytes, mine: Path, record: dict[str, str]) -> str:
+def _copy_lesson(ours: bytes, mine: Path, record: dict[str, str]) -> str:
     before = record.get(mine.name)
     record[mine.name] = _digest(ours)
     if not os.path.lexists(mine):
-        write_whole(mine, ours, LessonError)
+        write_atomically(mine, ours, LessonError)
         return f"copied: {mine}"
     theirs = _digest(mine.read_bytes())
     if theirs == _digest(ours):
@@ -82,21 +83,21 @@ def _hand_out_one(ours: bytes, mine: Path, record: dict[str, str]) -> str:
     if before == _digest(ours):
         return f"kept, with your changes: {mine}"
     if theirs == before:
-        write_whole(mine, ours, LessonError)
+        write_atomically(mine, ours, LessonError)
         return f"renewed (you had not changed it): {mine}"
-    return f"kept, with your changes: {mine}; the newer lesson is {_put_beside(mine, ours)}"
+    return f"kept, with your changes: {mine}; the newer lesson is {_write_newer_copy(mine, ours)}"
 
 
-def _put_beside(mine: Path, ours: bytes) -> Path:
+def _write_newer_copy(mine: Path, ours: bytes) -> Path:
     """Write under the first free name, unless an equal file is found on the way."""
     names = (mine.with_name(f"{mine.stem}-new{number}{mine.suffix}") for number in chain([""], count(2)))
     beside = next(name for name in names if not os.path.lexists(name) or name.read_bytes() == ours)
     if not os.path.lexists(beside):
-        write_whole(beside, ours, LessonError)
+        write_atomically(beside, ours, LessonError)
     return beside
 
 
-def _handed_out(folder: Path) -> dict[str, str]:
+def _read_record(folder: Path) -> dict[str, str]:
     """Name -> digest of what was handed out last; empty if the record is gone or spoilt."""
     try:
         record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
@@ -113,7 +114,7 @@ def _digest(content: bytes) -> str:
 # --- opening --------------------------------------------------------------------
 
 
-def _jupyter(browser: bool, port: int | None, allow_root: bool) -> list[str]:
+def _jupyter_command(browser: bool, port: int | None, allow_root: bool) -> list[str]:
     if importlib.util.find_spec("jupyterlab") is None:
         raise MissingToolError('JupyterLab is not installed. Run: pip install "naive-graph[lessons]"')
     if not allow_root and getattr(os, "geteuid", lambda: 1)() == 0:
@@ -125,7 +126,7 @@ def _jupyter(browser: bool, port: int | None, allow_root: bool) -> list[str]:
     return command + (["--allow-root"] if allow_root else [])
 
 
-def _wait(server: subprocess.Popen[bytes]) -> int:
+def _wait_for_server(server: subprocess.Popen[bytes]) -> int:
     """Wait for JupyterLab to end. It handles Ctrl-C itself (and asks); ending it so gives exit code 0."""
     interrupted = False
     while True:

@@ -19,10 +19,10 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any, NoReturn
 
-from ..core.imports import door
+from ..core.optional_deps import door
 from ..core.version import __version__
 from ..errors import CommandError, ExpressionError, NaiveGraphError, OperatorNameError
-from ..graph.printed import wrap_text, wrapped_to_terminal
+from ..graph.formatting import wrap_text, wrap_to_terminal
 
 PROGRAM = "naive-graph"
 MISUSE = CommandError, ExpressionError, OperatorNameError  # the words are wrong, whatever there is on the disk
@@ -61,8 +61,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _report_stop()
     except (NaiveGraphError, OSError) as error:
         if not isinstance(error, BrokenPipeError):  # there the reader, `head` say, has seen enough
-            print(_as_wide(f"{PROGRAM}: {_format_error(error)}"), file=sys.stderr)
-        _drop_unwritten()
+            print(_wrap_for_terminal(f"{PROGRAM}: {_format_error(error)}"), file=sys.stderr)
+        _discard_output()
         return 2 if isinstance(error, MISUSE) else 1
     except RuntimeError as error:  # up to Python 3.11 a Ctrl-C while a class is made comes out as one
         if isinstance(error.__cause__, KeyboardInterrupt):
@@ -70,7 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         raise
 
 
-def _drop_unwritten() -> None:
+def _discard_output() -> None:
     """Redirect stdout to /dev/null if it cannot be flushed, since Python would retry and complain at exit."""
     try:
         sys.stdout.flush()
@@ -86,9 +86,9 @@ def _format_error(error: Exception) -> str:
     return " ".join(str(error).split())
 
 
-def _as_wide(message: str) -> str:
+def _wrap_for_terminal(message: str) -> str:
     """Wrap an error message if stderr is a terminal; keep it on one line for programs."""
-    return wrapped_to_terminal(message) if sys.stderr.isatty() else message
+    return wrap_to_terminal(message) if sys.stderr.isatty() else message
 
 
 def _report_stop() -> int:
@@ -99,12 +99,12 @@ def _report_stop() -> int:
 def _run(words: list[str]) -> int:
     if words[:1] in (["draw"], ["step"]):  # an expression may begin with a minus
         words = [re.sub(r"^-(?!-|[oh]$|o.*\.(svg|png|dot|html)$)(?=.)", " -", word) for word in words]
-    options, rest = command_line().parse_known_args(words)
+    options, unknown_words = build_parser().parse_known_args(words)
     if "expression" in options:  # values may also stand after the options
-        options.values = [*options.values, *(word for word in rest if not word.startswith("-"))]
-        rest = [word for word in rest if word.startswith("-")]
-    if rest:
-        options.parser.error(f"{' '.join(rest)!r} is not understood")
+        options.values = [*options.values, *(word for word in unknown_words if not word.startswith("-"))]
+        unknown_words = [word for word in unknown_words if word.startswith("-")]
+    if unknown_words:
+        options.parser.error(f"{' '.join(unknown_words)!r} is not understood")
     if options.command == "sequential" and options.output and not options.expand:
         options.parser.error("-o is of --expand")
     if options.command is None:
@@ -129,10 +129,10 @@ class _Parser(argparse.ArgumentParser):
         if wrong and near:
             message = f"there is no {wrong[1]!r}. Did you mean {near[0]!r}?"
         line = f"{PROGRAM}: {' '.join(message.split()).rstrip('.')}. See: {self.prog} --help".replace("?.", "?")
-        self.exit(2, f"{_as_wide(line)}\n")
+        self.exit(2, f"{_wrap_for_terminal(line)}\n")
 
 
-def command_line() -> argparse.ArgumentParser:
+def build_parser() -> argparse.ArgumentParser:
     """Build the argument parser with all commands of commands.toml."""
     table = tomllib.loads(COMMANDS.read_text(encoding="utf-8"))
     about = "A computation graph of single numbers that can be looked at from every side."
@@ -145,17 +145,19 @@ def command_line() -> argparse.ArgumentParser:
 
 def _add_commands(parser: argparse.ArgumentParser, table: dict[str, Any], **how: Any) -> None:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", **how)
-    for name, facts in table.items():
-        says, notes = facts["says"], facts.get("notes", "")
-        described = f"{says[0].upper()}{says[1:]}."
-        subparser = commands.add_parser(name, help=says, description=described, epilog=notes, formatter_class=_Help)
-        subparser.set_defaults(parser=subparser, runs=facts.get("runs"))
-        for flags, option in facts.get("options", {}).items():
+    for name, command_spec in table.items():
+        says, notes = command_spec["says"], command_spec.get("notes", "")
+        description_text = f"{says[0].upper()}{says[1:]}."
+        subparser = commands.add_parser(
+            name, help=says, description=description_text, epilog=notes, formatter_class=_Help
+        )
+        subparser.set_defaults(parser=subparser, runs=command_spec.get("runs"))
+        for flags, option in command_spec.get("options", {}).items():
             if "type" in option:
                 option["type"] = TYPES[option["type"]]
             subparser.add_argument(*flags.split(), **option)
-        if "commands" in facts:
-            _add_commands(subparser, facts["commands"], dest="part", required=True)
+        if "commands" in command_spec:
+            _add_commands(subparser, command_spec["commands"], dest="part", required=True)
 
 
 def _fold(text: str) -> Any:

@@ -10,11 +10,11 @@ def show_operators(name: str | None) -> int:
     from ..tensor.operators.describe import described, list_operators
     from ..tensor.operators.table import operators
 
-    print(list_operators() if name is None else "\n\n".join(map(described, _find_rows(name, operators()))))
+    print(list_operators() if name is None else "\n\n".join(map(described, _find_operators(name, operators()))))
     return 0
 
 
-def _find_rows(name: str, table: Any) -> list[Any]:
+def _find_operators(name: str, table: Any) -> list[Any]:
     """The operators with this exact name, or else those with it in another case or framework."""
     if name in table:
         return [table[name]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from ..graph.printed import wrapped_to_terminal
+from ..graph.formatting import wrap_to_terminal
 from ..views.playground.folder import write_playground
 from .serving import serve
 
@@ -16,7 +16,7 @@ def playground(output: Path | None, parts: Path | None, port: int | None, opened
         write_playground(output, parts)
         print(f"written: {output / 'index.html'}")
         hint = "Any web server hands it out. A browser does not run it from the disk: it wants http or https."
-        print(wrapped_to_terminal(hint))
+        print(wrap_to_terminal(hint))
         return 0
     with tempfile.TemporaryDirectory() as folder:
         write_playground(Path(folder), parts)

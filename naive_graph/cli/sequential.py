@@ -6,9 +6,9 @@ import sys
 import warnings
 from pathlib import Path
 
-from ..core.imports import door
+from ..core.optional_deps import door
 from ..errors import SequentialError
-from ..graph.printed import wrapped_to_terminal
+from ..graph.formatting import wrap_to_terminal
 from ..views.drawing.draw import draw
 from .draw import check_suffix, report_file
 
@@ -30,30 +30,30 @@ def show_sequential(file: str, check: bool, expand: bool, output: Path | None) -
 
     if output is not None:
         check_suffix(output)
-    text = text_of(file)
-    shown = "input" if file == "-" else file
-    with warnings.catch_warnings(record=True) as noted:
+    text = read_program(file)
+    shown_name = "input" if file == "-" else file
+    with warnings.catch_warnings(record=True) as caught_warnings:
         warnings.simplefilter("always")
         try:
             program = parse(text)
         except SequentialError as error:
-            print(f"{shown}: {error}", file=sys.stderr)
+            print(f"{shown_name}: {error}", file=sys.stderr)
             return 1
     if not program:  # the grammar allows it
-        print(f"{shown}: no mistake, and no network. The smallest one:\n\n{SMALLEST}", end="")
+        print(f"{shown_name}: no mistake, and no network. The smallest one:\n\n{SMALLEST}", end="")
     else:
-        print(f"{shown}: ok, {len(program)} network{'s' * (len(program) != 1)}")
-    for note in noted:
-        print(wrapped_to_terminal(f"note: {note.message}"))
+        print(f"{shown_name}: ok, {len(program)} network{'s' * (len(program) != 1)}")
+    for note in caught_warnings:
+        print(wrap_to_terminal(f"note: {note.message}"))
     for result in program:
         network = program[result]
         head = f"\n{result}, from {network.streams.data} and {network.streams.labels}:"
-        print(wrapped_to_terminal(f"{head}\n{network.summary()}"))
+        print(wrap_to_terminal(f"{head}\n{network.summary()}"))
         if not check and not expand:
-            print(wrapped_to_terminal(f"\n{network.expand().text()}"))
+            print(wrap_to_terminal(f"\n{network.expand().text()}"))
     if expand:
         main = program.expand()
-        print(wrapped_to_terminal(f"\nbefore:\n{program.text()}\nafter:\n{main.text()}"))
+        print(wrap_to_terminal(f"\nbefore:\n{program.text()}\nafter:\n{main.text()}"))
         if output is not None and program:
             for word, fold in (("before", True), ("after", False)):
                 picture = output.with_stem(f"{output.stem}-{word}")
@@ -62,7 +62,7 @@ def show_sequential(file: str, check: bool, expand: bool, output: Path | None) -
     return 0
 
 
-def text_of(name: str) -> str:
+def read_program(name: str) -> str:
     """The text of a file, or of the standard input for "-". Raises SequentialError."""
     from ..sequential.parser import MOST_CHARACTERS
 

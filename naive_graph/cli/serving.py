@@ -19,7 +19,9 @@ def browse(address: str) -> None:
         print("note: there is no browser here to show it.", flush=True)
 
 
-class _Files(SimpleHTTPRequestHandler):
+class LocalFileHandler(SimpleHTTPRequestHandler):
+    """Serves files of one folder to this computer alone."""
+
     def do_GET(self) -> None:
         if self._is_allowed():
             super().do_GET()
@@ -50,10 +52,10 @@ class _Files(SimpleHTTPRequestHandler):
         """Say nothing: what a page loads is of no interest."""
 
 
-def server(folder: Path, port: int = 0) -> ThreadingHTTPServer:
+def make_server(folder: Path, port: int = 0) -> ThreadingHTTPServer:
     """An HTTP server of a folder, for localhost only, at `server_port`. Raises FolderError if the port is taken."""
     try:
-        return ThreadingHTTPServer(("127.0.0.1", port), partial(_Files, directory=str(folder)))
+        return ThreadingHTTPServer(("127.0.0.1", port), partial(LocalFileHandler, directory=str(folder)))
     except OSError as error:
         raise FolderError(
             f"Nothing can be served at port {port}: {error.strerror}. Choose another: --port 8123"
@@ -62,9 +64,9 @@ def server(folder: Path, port: int = 0) -> ThreadingHTTPServer:
 
 def serve(folder: Path, port: int | None, what: str, opened: bool) -> None:
     """Serve a folder until Ctrl-C. port: None takes a free one; opened: whether to open a browser."""
-    with server(folder, port or 0) as serving:
-        address = f"http://127.0.0.1:{serving.server_port}/"
+    with make_server(folder, port or 0) as http_server:
+        address = f"http://127.0.0.1:{http_server.server_port}/"
         print(f"The {what} is at {address} until you press Ctrl-C.", flush=True)
         if opened:
             browse(address)
-        serving.serve_forever()
+        http_server.serve_forever()

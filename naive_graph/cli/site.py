@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ..core.progress import progress
-from ..graph.printed import wrapped_to_terminal
+from ..graph.formatting import wrap_to_terminal
 from ..site.build import build
 from ..site.lab import write_lab
 from ..views.playground.folder import write_playground
@@ -26,7 +26,7 @@ def make_site(
         write_playground(output / "playground", parts, '<a href="../index.html">naive_graph</a>')
     count = sum(1 for _ in progress(build(output, url=url), "pages", PAGES))
     where = f"Open {output / 'index.html'}, or put the folder '{output}' on any web server."
-    print(wrapped_to_terminal(f"written: {count} pages. {where}"))
+    print(wrap_to_terminal(f"written: {count} pages. {where}"))
     if served:
         serve(output, port, "site", opened)
     return 0

@@ -8,14 +8,14 @@ import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from ..graph.formatting import wrap_to_terminal
 from ..graph.graph import Graph
 from ..graph.nodes import Constant
-from ..graph.printed import wrapped_to_terminal
 from ..views.steps.record import step
 from ..views.steps.recording import Participants
 from ..views.steps.step import Step
 from ..views.steps.widgets import Steps
-from .draw import check_suffix, numbers, report_file
+from .draw import check_suffix, parse_assignments, report_file
 from .expression import read
 
 HELP = "right, Enter: next   left: back   Home, End: ends   b: next contribution   a number, Enter: go there   q: leave"
@@ -29,7 +29,7 @@ def step_expression(
     expression: str, values: Sequence[str], mode: str, output: Path | None, listed: bool, opened: bool
 ) -> int:
     """Step through the expression: one key a step in a terminal, else all steps as lines."""
-    assignments = numbers(values)
+    assignments = parse_assignments(values)
     if output is not None:
         check_suffix(output, (".html", ".htm"))
     with Graph.scratch(), warnings.catch_warnings():
@@ -43,47 +43,49 @@ def step_expression(
         elif listed or not sys.stdin.isatty() or not sys.stdout.isatty():
             events = select_visible_steps(steps)
             print(
-                wrapped_to_terminal(
-                    "\n".join(f"{position:5}  {_sentence(event)}" for position, event in enumerate(events))
+                wrap_to_terminal(
+                    "\n".join(f"{position:5}  {_sentence_with_sum(event)}" for position, event in enumerate(events))
                 )
             )
         else:
-            walk(steps, one_key, lambda text: print(wrapped_to_terminal(text)))
+            walk(steps, read_key, lambda text: print(wrap_to_terminal(text)))
     return 0
 
 
 def select_visible_steps(steps: Steps) -> list[Step]:
     """The steps as a page counts them when it opens: without the queue, and without the values of Constants."""
     return [
-        event for event in steps
-        if event.kind != "enqueued" and not (event.kind == "read" and event.row in _cast(steps, event.row).constants)
-    ]  # fmt: skip
+        event
+        for event in steps
+        if event.kind != "enqueued"
+        and not (event.kind == "read" and event.row in _participants_of(steps, event.row).constants)
+    ]
 
 
-def walk(steps: Steps, key: Callable[[], str], say: Callable[[str], object]) -> None:
+def walk(steps: Steps, read_key_function: Callable[[], str], say: Callable[[str], object]) -> None:
     """Show steps as keys are pressed, until `q`."""
-    position, typed, events = 0, "", select_visible_steps(steps)
+    position, digits, events = 0, "", select_visible_steps(steps)
     say(HELP)
-    say(describe_step(steps, events, 0))
+    say(format_step(steps, events, 0))
     while True:
-        pressed = key()
+        pressed = read_key_function()
         if pressed.isdigit():
-            typed += pressed
+            digits += pressed
             continue
-        wish = "jump" if typed and KEYS.get(pressed) == "next" else KEYS.get(pressed, "")
-        if wish == "quit":
+        command = "jump" if digits and KEYS.get(pressed) == "next" else KEYS.get(pressed, "")
+        if command == "quit":
             return
-        if wish == "help":
+        if command == "help":
             say(HELP)
-        if wish == "jump" and int(typed) >= len(events):
-            say(f"There is no step {typed}: the last is {len(events) - 1}.")
-        target, typed = _target(events, position, wish, typed), ""
+        if command == "jump" and int(digits) >= len(events):
+            say(f"There is no step {digits}: the last is {len(events) - 1}.")
+        target, digits = _target_position(events, position, command, digits), ""
         if target != position:
             position = target
-            say(describe_step(steps, events, position))
+            say(format_step(steps, events, position))
 
 
-def _target(events: Sequence[Step], position: int, wish: str, typed: str) -> int:
+def _target_position(events: Sequence[Step], position: int, wish: str, typed: str) -> int:
     """The step that a command leads to, clamped to the range of steps."""
     if wish == "contribution":
         return next(
@@ -95,27 +97,27 @@ def _target(events: Sequence[Step], position: int, wish: str, typed: str) -> int
     return max(0, min(len(events) - 1, wanted))
 
 
-def describe_step(steps: Steps, events: Sequence[Step], place: int) -> str:
+def format_step(steps: Steps, events: Sequence[Step], place: int) -> str:
     """A step as a few lines."""
     step = events[place]
-    queue = ", ".join(_cast(steps, row).called(row) for row in step.queue[:10])
-    lines = [f"\n[{place}/{len(events) - 1}] {step.phase}: {_sentence(step)}"]
+    queue = ", ".join(_participants_of(steps, row).called(row) for row in step.queue[:10])
+    lines = [f"\n[{place}/{len(events) - 1}] {step.phase}: {_sentence_with_sum(step)}"]
     lines += [f"    ready: {queue}"] if queue else []
     counts = list(step.degrees.items())[:6]
-    lines += [f"    waits for: {_cast(steps, row).called(row)} {count}" for row, count in counts]
+    lines += [f"    waits for: {_participants_of(steps, row).called(row)} {count}" for row, count in counts]
     return "\n".join(lines)
 
 
-def _sentence(step: Step) -> str:
+def _sentence_with_sum(step: Step) -> str:
     """The step's sentence, followed by the running sum of the gradient, if there is one."""
     return f"{step.sentence} So far {step.running}." if step.running else step.sentence
 
 
-def _cast(steps: Steps, row: int) -> Participants:
+def _participants_of(steps: Steps, row: int) -> Participants:
     return next(run.cast for run in steps.runs if row in run.cast.step_of)
 
 
-def one_key() -> str:
+def read_key() -> str:
     """The next key, as soon as it is pressed; a whole escape sequence for an arrow."""
     try:
         import termios

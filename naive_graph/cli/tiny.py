@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ..classroom.language import told
-from ..classroom.tiny import start_tiny, tiny_verdicts
+from ..classroom.tiny import check_parts, start_tiny
 from ..errors import LessonError
 
 
@@ -20,7 +20,7 @@ def check(lesson: int, file: Path) -> int:
     if not file.exists():
         raise LessonError(f"No {file} is here. It lies beside your notebooks. Or begin one: naive-graph tiny start")
     file.open().close()  # raises OSError early, which the command line reports as for every command
-    for part, verdict in tiny_verdicts(lesson, file):
+    for part, verdict in check_parts(lesson, file):
         state = f"right in {len(part.cases)} cases" if verdict.passed else "NOT YET"
         print(told(f"exercise {part.number:5} {part.name:15} {state}"))
     print(verdict)

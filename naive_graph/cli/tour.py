@@ -18,9 +18,9 @@ from pathlib import Path
 from ..core.progress import progress
 from ..errors import DrawingError, MissingToolError
 from ..graph.derive import gradients
+from ..graph.formatting import wrap_to_terminal
 from ..graph.graph import Graph
 from ..graph.nodes import Node, Variable
-from ..graph.printed import wrapped_to_terminal
 from ..views.drawing.draw import draw
 from ..views.plots.history import History
 
@@ -59,10 +59,10 @@ def build_valley() -> tuple[Node, list[Variable]]:
 
 def _problem(build: Callable[[], tuple[Node, list[Variable]]]) -> Problem:
     """The problem of the function that this builds, with what `tour.toml` knows of it."""
-    facts = tomllib.loads(Path(__file__).with_name("tour.toml").read_text(encoding="utf-8"))
+    problems_table = tomllib.loads(Path(__file__).with_name("tour.toml").read_text(encoding="utf-8"))
     name = build.__name__.removeprefix("build_")
-    reference = {int(step): tuple(values) for step, values in facts[name].pop("known").items()}
-    return Problem(name, build=build, known=reference, **facts[name])
+    reference = {int(step): tuple(values) for step, values in problems_table[name].pop("known").items()}
+    return Problem(name, build=build, known=reference, **problems_table[name])
 
 
 LOG, VALLEY = map(_problem, (build_log, build_valley))
@@ -76,27 +76,27 @@ def tour(out: Path) -> int:
     """
     _check_tools()
     _check_writable(out)
-    print(wrapped_to_terminal("Two functions, as graphs of single numbers, walked downhill by their gradients."))
-    print(wrapped_to_terminal('"ok": the number is the known one, to one unit in its fifteenth digit.'))
-    wrong = sum(visit(problem, number, out) for number, problem in enumerate((LOG, VALLEY), 1))
+    print(wrap_to_terminal("Two functions, as graphs of single numbers, walked downhill by their gradients."))
+    print(wrap_to_terminal('"ok": the number is the known one, to one unit in its fifteenth digit.'))
+    wrong = sum(run_problem(problem, number, out) for number, problem in enumerate((LOG, VALLEY), 1))
     if wrong:
         print(f"\nNumbers that are not the known ones: {wrong}, marked WRONG above. Please report this.")
         return 1
-    print(_goodbye(out))
+    print(_closing_text(out))
     return 0
 
 
-def visit(problem: Problem, number: int, out: Path) -> int:
+def run_problem(problem: Problem, number: int, out: Path) -> int:
     """Show one problem from its formula to its pictures; return how many known numbers were missed."""
     with Graph.scratch():
-        print(wrapped_to_terminal(f"\n{number}. {problem.name}\n{_formulas(problem)}"))
+        print(wrap_to_terminal(f"\n{number}. {problem.name}\n{_formulas(problem)}"))
     with Graph.scratch():
         f, variables = problem.build()
         print(f"  graph:   {len(Graph.node_list)} nodes; each step is x <- x - {RATE} * df/dx")
         history = descend(problem, f, variables, out)
         wrong = _print_comparison(problem, history, variables)
         _plot(problem, f, variables, history, out)
-    print(wrapped_to_terminal(f"  {problem.lesson}"))
+    print(wrap_to_terminal(f"  {problem.lesson}"))
     return wrong
 
 
@@ -159,9 +159,9 @@ def _print_comparison(problem: Problem, history: History, variables: list[Variab
 
 
 def _print_line(step: int | str, name: str, value: float, reference: str) -> bool:
-    met = agrees(value, reference)
-    print(f"  {step:>5}  {name:>3}  {value:>18.15g}  {reference:>18}  {'ok' if met else 'WRONG'}")
-    return not met
+    is_met = agrees(value, reference)
+    print(f"  {step:>5}  {name:>3}  {value:>18.15g}  {reference:>18}  {'ok' if is_met else 'WRONG'}")
+    return not is_met
 
 
 # --- pictures -------------------------------------------------------------------
@@ -190,7 +190,7 @@ def _check_writable(out: Path) -> None:
         ) from error
 
 
-def _goodbye(out: Path) -> str:
+def _closing_text(out: Path) -> str:
     return f"""
 Every known number was met. The pictures are in {out}:
   log-graph.svg, valley-graph.svg      the graphs, as they are at the start

@@ -16,7 +16,7 @@ from functools import reduce
 from typing import Any
 
 from . import ieee
-from .guesses import explains
+from .did_you_mean import explains
 from .methods import add_methods
 from .number import as_list
 from .rules import POSITIVE, REALS, RULES, Arithmetic, Interval, Rule, define
@@ -65,7 +65,7 @@ def _collect_partials(write: Callable[..., None], xs: Sequence[Value]) -> list[V
     return partials
 
 
-def _shares(xs: Sequence[Value]) -> list[Value]:
+def _softmax_weights(xs: Sequence[Value]) -> list[Value]:
     """Softmax: the partials of logsumexp. Numbers share one pass, as each alone costs as much as all."""
     if all(type(x) is float for x in xs):
         return _collect_partials(ieee.softmax_shares, xs)
@@ -141,7 +141,7 @@ softplus: Rule = define("softplus", ieee.softplus, [lambda a, y: sigmoid(a)], on
 erf: Rule = define("erf", math.erf, [lambda a, y: 1.1283791670955126 * gaussian(a)],  # 2 / sqrt(pi)
     onnx="Erf", tensorflow=("Erf",))
 relu: Rule = define("relu", ieee.relu, [lambda a, y: heaviside(a)], kink=lambda a: a, onnx="Relu", tensorflow=("Relu",))
-logsumexp: Rule = define("logsumexp", ieee.logsumexp, lambda xs, y: _shares(xs), onnx="ReduceLogSumExp")
+logsumexp: Rule = define("logsumexp", ieee.logsumexp, lambda xs, y: _softmax_weights(xs), onnx="ReduceLogSumExp")
 
 # --- pieces, comparisons, choice ----------------------------------------------
 
@@ -190,7 +190,7 @@ mean: Rule = define("mean", lambda a: a, [lambda a, y: 1.0], symbol="mean", tex=
 # Guards the domain: 1/a exists below 0, where log(a) does not. Formulas show `a` itself.
 nonnegative: Rule = define("nonnegative", ieee.nonnegative, [lambda a, y: 1.0],
     symbol="≥0", expands_to=lambda a: a)
-pow_slope: Rule = define("pow_slope", ieee.pow_slope,
+pow_slope: Rule = define("pow_slope", ieee.pow_dx,
     [lambda a, b, y: where(b, b * pow_slope(a, b - 1.0), 0.0),
     lambda a, b, y: pow(a, b - 1.0) + b * pow_log(a, b - 1.0)],
     domain=(POSITIVE, REALS), expands_to=lambda a, b: b * pow(a, b - 1.0))
@@ -213,7 +213,7 @@ inverse_radius: Rule = define("inverse_radius", ieee.inverse_radius,
     lambda a, b, y: -2.0 * y * inverse_radius(b, a)],
     expands_to=lambda a, b: a / (a * a + b * b))
 softmax_share: Rule = define("softmax_share", ieee.softmax_share,
-    lambda xs, y: [y, *(-y * share for share in _shares(xs[1:]))],
+    lambda xs, y: [y, *(-y * share for share in _softmax_weights(xs[1:]))],
     expands_to=lambda a, *xs: exp(a - logsumexp(*xs)))
 exp_below: Rule = define("exp_below", ieee.exp_below, [lambda a, b, y: y, lambda a, b, y: -y],
     expands_to=lambda a, b: exp(a - b))
@@ -223,7 +223,7 @@ exp_below: Rule = define("exp_below", ieee.exp_below, [lambda a, b, y: y, lambda
 held: Rule = define("held", lambda a: a, [None], symbol="=", expands_to=lambda a: a)
 
 # Partial of maximum: 1 for the larger operand, 1/2 for each at a tie.
-precedence: Rule = define("precedence", ieee.precedence, [None, None], kink=lambda a, b: a - b,
+precedence: Rule = define("precedence", ieee.tie_split, [None, None], kink=lambda a, b: a - b,
     expands_to=lambda a, b: 0.5 * (1.0 + sign(a - b)))
 
 BUILT_IN = len(RULES)  # rules from this number on are user-defined
@@ -244,7 +244,7 @@ def softmax(xs: Iterable[Value]) -> list[Value]:
     if isinstance(xs, Arithmetic) and hasattr(xs, "softmax"):
         return xs.softmax()  # type: ignore[no-any-return] # a tensor, along its last axis
     operands = as_list(xs, "'softmax'", "a list of numbers or nodes")
-    return _shares(operands)
+    return _softmax_weights(operands)
 
 
 add_methods(OVER_A_BATCH)

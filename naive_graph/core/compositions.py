@@ -34,7 +34,7 @@ from .catalogue import (
     tanh,
     where,
 )  # fmt: skip
-from .guesses import explains
+from .did_you_mean import explains
 from .number import number, shortened
 from .rules import Arithmetic, call_and_name
 

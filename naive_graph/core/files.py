@@ -23,7 +23,7 @@ PLACES = {
 }
 
 
-def users_folder(kind: str) -> Path:
+def user_folder(kind: str) -> Path:
     """Our folder for the user's "cache" or "data": what $NAIVE_GRAPH_CACHE or $NAIVE_GRAPH_DATA says, or the system.
 
     Raises FolderError where a home is needed and none is known.
@@ -58,7 +58,7 @@ def path_of(path: Any, failure: type[NaiveGraphError]) -> Path:
         raise failure(f"A file is named by a path such as 'folder/name', not by {shortened(path)}.") from None
 
 
-def write_whole(target: Path, data: bytes, failure: type[NaiveGraphError]) -> None:
+def write_atomically(target: Path, data: bytes, failure: type[NaiveGraphError]) -> None:
     """Write a file so that a kill or a full disk, at any byte, leaves the old file or the new one.
 
     A link stays a link, an old file's permissions stay, and those of a new one
@@ -77,14 +77,14 @@ def write_whole(target: Path, data: bytes, failure: type[NaiveGraphError]) -> No
         raise failure(f"Cannot write {target}: {getattr(error, 'strerror', None) or error}.") from None
 
 
-def write_into(folder: Path, name: str, data: bytes) -> Path:
+def write_file_in(folder: Path, name: str, data: bytes) -> Path:
     """Write a file atomically, making its folder first. name: the path relative to `folder`. Raises FolderError."""
     target = folder / name
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise FolderError(f"Cannot make the folder '{target.parent}': {error.strerror}. Choose another.") from None
-    write_whole(target, data, FolderError)
+    write_atomically(target, data, FolderError)
     return target
 
 

@@ -7,14 +7,14 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
 
-from .imports import defer_sigint
+from .optional_deps import defer_sigint
 
 TABLES, ENGINES, COMPILER = range(3)  # the order in which a thread takes these locks, and a fork too
 _LOCKS: list[tuple[int, Callable[[], Any]]] = []
 _HELD: list[ExitStack] = []  # by forks in progress
 
 
-def held_over_forks(order: int, lock: Callable[[], Any]) -> None:
+def hold_during_forks(order: int, lock: Callable[[], Any]) -> None:
     """Register a lock that every fork takes before it starts, and releases after it in both processes."""
     _LOCKS.append((order, lock))
     _LOCKS.sort(key=lambda entry: entry[0])

@@ -127,7 +127,7 @@ def minimum(a: float, b: float) -> float:
     return a if a < b or a != a else b
 
 
-def precedence(a: float, b: float) -> float:
+def tie_split(a: float, b: float) -> float:
     """1 if a is the larger, 1/2 at a tie, else 0; NaN if either is."""
     return nan if a != a or b != b else 1.0 if a > b else 0.5 if a == b else 0.0
 
@@ -181,7 +181,7 @@ def sech_squared(a: float) -> float:
     if abs(t) < 0.5:
         return 1.0 - t * t
     x = 2.0 * abs(a)
-    lift = lift_of(x)
+    lift = exp_shift(x)
     e = math.exp(lift - x)
     return FOUR_OVER_EXP_4 * e if lift > 0.0 else 4.0 * e / (1.0 + e * (2.0 + e))
 
@@ -189,7 +189,7 @@ def sech_squared(a: float) -> float:
 FOUR_OVER_EXP_4 = 0.07326255555493671
 
 
-def lift_of(x: float) -> float:
+def exp_shift(x: float) -> float:
     """What to add to -x before exp: beyond 708, exp(-x) is subnormal and has lost digits that 4 exp(-x) has."""
     return 4.0 if x > 700.0 else 0.0
 
@@ -208,14 +208,14 @@ def hypot_share(a: float, b: float) -> float:
     """a / hypot(a, b), and 0 at the origin: the slope of hypot along a."""
     if isinf(a) and not isinf(b):
         return copysign(1.0, a) if b == b else nan
-    k = middling(a, b)
+    k = safe_scale(a, b)
     h = math.hypot(k * a, k * b)
     return div(k * a, h) if h != 0 else 0.0
 
 
 def inverse_radius(a: float, b: float) -> float:
     """a / (a*a + b*b), and 0 at the origin: the slope of the angle atan2(b, a) along b."""
-    k = middling(a, b)
+    k = safe_scale(a, b)
     h = math.hypot(k * a, k * b)
     if h == 0 or (isinf(h) and a == a and b == b):
         return 0.0
@@ -228,13 +228,13 @@ def inverse_radius(a: float, b: float) -> float:
 LIFT = 2.0**600
 
 
-def middling(a: float, b: float) -> float:
+def safe_scale(a: float, b: float) -> float:
     """A power of two by which hypot(a, b) neither overflows nor loses digits."""
     size = maximum(abs(a), abs(b))
     return 0.25 if size > 1e300 else LIFT if size < 1e-150 else 1.0
 
 
-def pow_slope(a: float, b: float) -> float:
+def pow_dx(a: float, b: float) -> float:
     """b * a**(b - 1), the slope of a**b along a; 0 for b = 0.
 
     b - 1 is often not exact, and a large log(a) magnifies what it lost; then

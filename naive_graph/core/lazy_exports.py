@@ -19,8 +19,8 @@ from types import FunctionType
 from typing import Any, NoReturn
 
 from ..errors import MissingToolError, UnknownNameError
-from .guesses import advice, explain_calls, explains, guesses
-from .imports import Missing, door
+from .did_you_mean import advice, explain_calls, explains, names_elsewhere
+from .optional_deps import MissingModule, door
 
 ModuleHooks = tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]
 
@@ -40,7 +40,7 @@ def lazy_exports(package: str, files: Mapping[str, str], *more: Mapping[str, Any
     def module_getattr(name: str) -> Any:
         if name in file_of:
             value = _import_export(package, file_of[name], name)
-            if not isinstance(value, Missing):
+            if not isinstance(value, MissingModule):
                 setattr(sys.modules[package], name, value)
             return value
         for exports in more:
@@ -78,7 +78,7 @@ def _import_export(package: str, file: str, name: str) -> Any:
                         explain_calls(base)
             return getattr(module, name)
     except MissingToolError as error:
-        return Missing(name, str(error))
+        return MissingModule(name, str(error))
 
 
 def raise_unknown_name(package: str, subpackages: Iterable[str], name: str) -> NoReturn:
@@ -86,7 +86,7 @@ def raise_unknown_name(package: str, subpackages: Iterable[str], name: str) -> N
 
     `from naive_graph import name` would hide that error: there it is an ImportError of the same words.
     """
-    message, hint = f"{package} has no {name!r}.", guesses("package").get(name)
+    message, hint = f"{package} has no {name!r}.", names_elsewhere("package").get(name)
     for subpackage in () if name.startswith("_") or hint else subpackages:
         with suppress(MissingToolError):
             if name in dir(import_module(f".{subpackage}", package)):

@@ -20,10 +20,10 @@ from types import FrameType
 from typing import NoReturn
 
 from ..errors import ReentrantCallError
-from .fork_safety import TABLES, held_over_forks
+from .fork_safety import TABLES, hold_during_forks
 
 LOCK = RLock()
-held_over_forks(TABLES, lambda: LOCK)
+hold_during_forks(TABLES, lambda: LOCK)
 _HOUSE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _LIBRARY = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 _SITE = os.sep + "site-packages" + os.sep

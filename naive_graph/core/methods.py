@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Never
 
 from ..errors import OperandError
-from .guesses import explains, misfit
+from .did_you_mean import describe_misfit, explains
 from .numpy_protocol import OBJECT_ARRAY_METHODS, rule_and_operands_for
 from .rules import RULES, Arithmetic
 
@@ -14,7 +14,7 @@ from .rules import RULES, Arithmetic
 def method_of(name: str) -> Callable[..., Any]:
     def method(self: Any, *others: Any, **unknown: Never) -> Any:
         if unknown:
-            raise misfit(method, (self, *others), unknown)
+            raise describe_misfit(method, (self, *others), unknown)
         return RULES[name](self, *others)
 
     method.operator = name  # type: ignore[attr-defined]

@@ -63,10 +63,10 @@ def _check_mask(array: Any, who: str) -> None:
         raise NumberError(f"{who} takes no masked entries. Choose numbers for them: values.filled(0.0).")
 
 
-def truth(value: object) -> object:
+def bool_as_float(value: object) -> object:
     """1.0 for True and 0.0 for False, NumPy's too; anything else unchanged. Used for the condition of `where` only.
 
-    >>> truth(2.0 < 3.0)
+    >>> bool_as_float(2.0 < 3.0)
     1.0
     """
     return float(value) if type(value).__name__ in ("bool", "bool_") else value  # type: ignore[arg-type]
@@ -78,16 +78,16 @@ def as_list(things: Any, who: str, what: str) -> list[Any]:
     >>> as_list((1, 2), "sum", "a list of numbers")
     [1, 2]
     """
-    if not isinstance(things, (str, bytes, Mapping, Set)) and not endless(things):  # a set has no order
+    if not isinstance(things, (str, bytes, Mapping, Set)) and not is_endless(things):  # a set has no order
         with suppress(TypeError):
             return list(things)
     raise OperandError(f"{who} takes {what}, not {type(things).__name__} {shortened(things)}.")
 
 
-def endless(things: object, most: int = 50_000_000) -> bool:
+def is_endless(things: object, most: int = 50_000_000) -> bool:
     """Whether it is a range of more than `most` numbers: listing it could take minutes and all memory.
 
-    >>> endless(range(10)), endless(range(10**12))
+    >>> is_endless(range(10)), is_endless(range(10**12))
     (False, True)
     """
     return isinstance(things, range) and abs(things.stop - things.start) > most * abs(things.step)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .guesses import guesses
+from .did_you_mean import names_elsewhere
 
 # NumPy's names that differ from the rule's; ufuncs not listed have the rule's own name, or no rule.
 RULE_OF_UFUNC = {
@@ -45,7 +45,9 @@ def rule_and_operands_for(name: str) -> tuple[str, Callable[..., tuple[Any, ...]
 def unsupported_message(name: str, kind: str) -> str:
     """Error message: why NumPy's function takes no node, and what to write. kind: the class of the node."""
     article = "an" if kind[0] in "AEIOU" else "a"
-    suggestion = guesses("numpy").get(name, "Use naive_graph's functions, or node.value for the number").format(name)
+    suggestion = (
+        names_elsewhere("numpy").get(name, "Use naive_graph's functions, or node.value for the number").format(name)
+    )
     return f"NumPy's {name} cannot take {article} {kind}. {suggestion}."
 
 

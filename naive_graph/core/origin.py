@@ -17,7 +17,7 @@ _HOUSE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 is_ours: dict[str, bool] = {}
 
 
-def learners_frame(depth: int = 1) -> FrameType:
+def user_frame_above(depth: int = 1) -> FrameType:
     """The nearest caller's frame outside this package, or the outermost frame."""
     frame = sys._getframe(depth + 1)
     while True:
@@ -30,14 +30,14 @@ def learners_frame(depth: int = 1) -> FrameType:
         frame = frame.f_back
 
 
-def _letters(written: bytes, size: int) -> int:
+def _count_characters(written: bytes, size: int) -> int:
     """The number of characters in the first `size` bytes."""
     return len(written[:size].decode(errors="ignore"))
 
 
-def learners_level() -> int:
+def user_stacklevel() -> int:
     """The `stacklevel` at which a warning from our caller points at the learner's line."""
-    target, frame, level = learners_frame(), sys._getframe(1), 1
+    target, frame, level = user_frame_above(), sys._getframe(1), 1
     while frame is not target and frame.f_back is not None:
         frame, level = frame.f_back, level + 1
     return level
@@ -65,7 +65,7 @@ class Origin(NamedTuple):
         if line != last_line or start is None or end is None:
             return None
         written = linecache.getline(self.filename, line).encode()  # Python counts bytes, a reader characters
-        return (_letters(written, start), _letters(written, end)) if written else (start, end)
+        return (_count_characters(written, start), _count_characters(written, end)) if written else (start, end)
 
     @property
     def text(self) -> str:

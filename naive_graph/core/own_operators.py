@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..errors import OperandError, OperatorNameError
-from .guesses import explains
+from .did_you_mean import explains
 from .methods import method_of
 from .number import number, shortened
 from .reserved_names import TAKEN
@@ -61,15 +61,15 @@ def operator(
             )
         if partial is not None:
             _check_takes(partial, len(partials) + 1, f"Operator '{name}': partial {position}")
-    checked = [partial and _giving_numbers(partial, f"A partial of operator '{name}'") for partial in partials]
-    value = _giving_numbers(value, f"The value of operator '{name}'")
+    checked = [partial and _check_result(partial, f"A partial of operator '{name}'") for partial in partials]
+    value = _check_result(value, f"The value of operator '{name}'")
     rule = define(name, value, checked, domain=domain, kink=kink, symbol=symbol, tex=tex)
     if not hasattr(Arithmetic, name):
         setattr(Arithmetic, name, method_of(name))
     return rule
 
 
-def _giving_numbers(function: Callable[..., Any], who: str) -> Callable[..., Any]:
+def _check_result(function: Callable[..., Any], who: str) -> Callable[..., Any]:
     """Wrap the learner's function: its result must be a number, or an Arithmetic (such as a node)."""
 
     def checked(*operands: Any) -> Any:

@@ -16,7 +16,7 @@ from itertools import accumulate, compress
 from typing import Any
 
 from ..errors import ArityError, GraphCycleError, PlaceHolderError
-from .progress import FEW, many
+from .progress import FEW, with_progress
 from .rules import BY_NUMBER, Rule
 from .storage import live
 from .tables import CONSTANT, PLACEHOLDER, Tables
@@ -42,7 +42,7 @@ class Plan:
         consumers = drawn.consumers(selected)
         begins, flat, operators, degrees = drawn.begins, drawn.flat, drawn.operators, drawn.degrees
         rows = marked_rows(selected)
-        order = kahn(rows, degrees, consumers)
+        order = sort_topologically(rows, degrees, consumers)
         if len(order) < len(rows):
             raise GraphCycleError(_cycle_message(tables, drawn.to_rows(sorted({*rows}.difference(order)))))
         step_of = [0] * len(selected)
@@ -97,7 +97,7 @@ class Plan:
         """The steps that become ready when this one is done, and join the end of the queue."""
         return range(self.heads[step], self.heads[step + 1])
 
-    def serves(self, targets: Sequence[int]) -> bool:
+    def is_for(self, targets: Sequence[int]) -> bool:
         """Whether the plan for these targets would be this one: they are exactly the rows without consumers."""
         return [self.rows[step] for step in self.targets] == list(targets) and len(targets) == self.ends
 
@@ -113,7 +113,7 @@ class Plan:
         """Which steps a derivative can flow to: all but Constants."""
         return [kind != CONSTANT for kind in self.kinds]
 
-    def leads_from(self, steps: Iterable[int]) -> list[bool]:
+    def depends_on(self, steps: Iterable[int]) -> list[bool]:
         """Mark the steps that depend on one of `steps`, through operands that have a partial derivative."""
         depends = [False] * len(self)
         for step in steps:
@@ -135,7 +135,7 @@ def plan_for(tables: Tables, targets: Sequence[int] = ()) -> Plan:
         cache = tables.cache
         if key not in cache:
             full_plan = cache.get(("plan",))
-            cache[key] = full_plan if full_plan is not None and full_plan.serves(targets) else Plan(tables, targets)
+            cache[key] = full_plan if full_plan is not None and full_plan.is_for(targets) else Plan(tables, targets)
         plan: Plan = cache[key]
         return plan
 
@@ -176,7 +176,7 @@ def absorbed_by(tables: Tables, rows: Iterable[int]) -> list[Absorbed]:
     return drawn.absorbed_by(selected)
 
 
-def taken_over(absorbed: Iterable[Absorbed], drawn: Container[int]) -> list[tuple[int, int, int]]:
+def absorptions_between(absorbed: Iterable[Absorbed], drawn: Container[int]) -> list[tuple[int, int, int]]:
     """Absorptions between drawn rows: (absorber, absorbed row, number of its operands), newest first.
 
     An absorber that is not drawn is replaced by those that absorbed it in turn:
@@ -207,7 +207,7 @@ class Edges:
 
     def __init__(self, tables: Tables, asked: Sequence[int] = ()) -> None:
         # For a query about a small part of a large graph, only that part is read and its rows are renumbered.
-        part = part_of(tables, asked) if asked and len(tables) > LARGE else None
+        part = subgraph_edges(tables, asked) if asked and len(tables) > LARGE else None
         self.rows = part[0] if part else None
         self.operators, self.degrees, self.sources, self.targets = part[1:] if part else tables.columns()
         self.begins = [0, *accumulate(self.degrees)]
@@ -280,7 +280,7 @@ class Edges:
         ]
 
 
-def part_of(tables: Tables, asked: Sequence[int]) -> tuple[list[int], ...] | None:
+def subgraph_edges(tables: Tables, asked: Sequence[int]) -> tuple[list[int], ...] | None:
     """The ancestors of some rows, absorbed ones too, and their columns, renumbered; None if they are many."""
     (operators, degrees, sources, targets), _held = tables.snapshot()  # a consistent snapshot while the views are held
     (starts, edges), drawn = tables.edges_by_target(), len(sources)
@@ -309,18 +309,18 @@ def part_of(tables: Tables, asked: Sequence[int]) -> tuple[list[int], ...] | Non
     )
 
 
-def kahn(rows: Sequence[int], degrees: Sequence[int], consumers: Sequence[Sequence[int]]) -> list[int]:
+def sort_topologically(rows: Sequence[int], degrees: Sequence[int], consumers: Sequence[Sequence[int]]) -> list[int]:
     """Topological sort, first in, first out: a row is ready once all its operands are done.
 
     degrees: how many operands each row of the graph has. Rows without operands
     start, in order; the others become ready in the order of `consumers`, which
     are among `rows`. Rows on a cycle, or behind one, never get ready and are missing in the result.
 
-    >>> kahn(range(4), [0, 0, 2, 2], [[2, 3], [2], [3], []])  # 2 needs 0 and 1, 3 needs 0 and 2
+    >>> sort_topologically(range(4), [0, 0, 2, 2], [[2, 3], [2], [3], []])  # 2 needs 0 and 1, 3 needs 0 and 2
     [0, 1, 2, 3]
     """
     queue, waiting, size = [row for row in rows if degrees[row] == 0], [*degrees], len(rows)
-    for row in queue if size < FEW else many(queue, "order", size):  # grows as we walk along it
+    for row in queue if size < FEW else with_progress(queue, "order", size):  # grows as we walk along it
         for consumer in consumers[row]:
             waiting[consumer] = left = waiting[consumer] - 1
             if not left:

@@ -10,7 +10,7 @@ from time import monotonic
 from typing import Any, TypeVar
 
 from ..errors import OperandError
-from .guesses import explain_calls
+from .did_you_mean import explain_calls
 from .number import shortened
 
 Item = TypeVar("Item")
@@ -51,7 +51,7 @@ class Progress:
             raise OperandError(
                 f"progress goes through a list or a loop's items, not {type(items).__name__} {shortened(items)}."
             )
-        if not is_watched():
+        if not shows_bars():
             return iter(items)
         if total is None and isinstance(items, Sized):
             total = len(items)
@@ -62,12 +62,12 @@ class Progress:
 progress = Progress()
 
 
-def many(items: Iterable[Item], label: str, total: int) -> Iterable[Item]:
+def with_progress(items: Iterable[Item], label: str, total: int) -> Iterable[Item]:
     """The items, each a small step; with a progress bar if there are too many for a second."""
     return items if total < FEW else progress(items, label, total)
 
 
-def is_watched() -> bool:
+def shows_bars() -> bool:
     """Whether standard error is shown to somebody (a terminal or notebook, not CI), and bars are not switched off."""
     if os.environ.get("CI") or not progress.shown:
         return False
@@ -88,7 +88,7 @@ def _show_bar(tqdm: Any, items: Iterable[Item], label: str, total: int | None) -
         monitor_interval = 0  # tqdm would start a thread of its own
 
     # miniters: read the clock often enough that the bar does not freeze when items become slow
-    bar = Bar(items, desc=label or None, **_settings(total), miniters=_between_looks(total))
+    bar = Bar(items, desc=label or None, **_settings(total), miniters=_refresh_interval(total))
     with bar:
         yield from bar
 
@@ -102,13 +102,13 @@ def _settings(total: int | None) -> dict[str, Any]:
     return settings
 
 
-def _between_looks(total: int | None) -> int:
+def _refresh_interval(total: int | None) -> int:
     return max(1, (total or 0) // LOOKS)
 
 
 def _show_counter(items: Iterable[Item], label: str, total: int | None) -> Iterator[Item]:
     """A counter in one line, rewritten in place (without tqdm)."""
-    every = _between_looks(total)
+    every = _refresh_interval(total)
     stream, total_text = sys.stderr, "" if total is None else f" of {total:,}"
     head = f"{label}: " if label else ""
     done, shown, due = 0, False, monotonic() + PATIENCE
@@ -136,7 +136,7 @@ class ProgressBar:
     """
 
     def __init__(self, total: int | None = None, label: str = "training") -> None:
-        tqdm = _tqdm() if is_watched() else None
+        tqdm = _tqdm() if shows_bars() else None
         self.bar: Any = None if tqdm is None else tqdm(desc=label, **_settings(total))
 
     def __call__(self, **numbers: float) -> None:

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Never, NoReturn
 
 from ..errors import ArityError, OperandError, OperatorNameError
-from .guesses import explain_calls, near, refuse
-from .number import as_list, number, shortened, truth
+from .did_you_mean import explain_calls, raise_unknown_attribute, suggest
+from .number import as_list, bool_as_float, number, shortened
 from .numpy_protocol import COMPARISON_UFUNCS, rule_and_operands_for, unsupported_message, unwrap_scalar
 
 Value = Any  # a float, or an Arithmetic
@@ -81,7 +81,7 @@ class Rule:
                 self.check_arity(len(operands))
             return self.value(*operands)
         if self.selects:
-            operands = _chosen_by(*operands)
+            operands = _condition_as_float(*operands)
         if self.arity is None and len(operands) == 1 and isinstance(operands[0], Iterable):
             operands = tuple(as_list(operands[0], f"'{self.name}'", "a list of numbers or nodes"))
         for operand in operands:
@@ -142,9 +142,9 @@ def call_and_name(function: Callable[..., Any], operands: Sequence[Any], name: s
     return result
 
 
-def _chosen_by(condition: Any = None, *branches: Any) -> tuple[Any, ...]:
+def _condition_as_float(condition: Any = None, *branches: Any) -> tuple[Any, ...]:
     """The operands of `where`: True becomes 1.0 and False 0.0, but beside nodes a bool is refused as a mistake."""
-    chosen = truth(condition)
+    chosen = bool_as_float(condition)
     if chosen is not condition and any(isinstance(branch, Arithmetic) for branch in branches):
         raise OperandError(
             f"'where' was given {condition} for its condition: == and != ask whether two nodes are the same node. "
@@ -169,7 +169,7 @@ def rule_named(name: str) -> Rule:
         return RULES[name]
     except (KeyError, TypeError):
         define = "Define it: naive_graph.operator(name, value, partials)."
-        hint = near(name, RULES, "Did you mean '{}'?") or define
+        hint = suggest(name, RULES, "Did you mean '{}'?") or define
         raise OperatorNameError(f"There is no operator {shortened(name)}. {hint}") from None
 
 
@@ -204,7 +204,7 @@ class Arithmetic:
     """
 
     __slots__ = ()
-    _owner: ClassVar[str] = ""  # whose names guesses.py looks up
+    _owner: ClassVar[str] = ""  # whose names did_you_mean.py looks up
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **wishes: Any) -> Any:
         """NumPy's hook for functions of our values: np.sin(x) is sin(x), and np.float64(2) * x is a node."""
@@ -281,7 +281,7 @@ class Arithmetic:
         def __getattr__(self, name: str) -> NoReturn:
             if name == "_data":  # what numpy.ma reads first of an operand beside a masked array
                 raise OperandError("A graph takes no masked arrays. Choose numbers: values.filled(0.0).")
-            refuse(f"This {type(self).__name__}", name, self._owner, self)
+            raise_unknown_attribute(f"This {type(self).__name__}", name, self._owner, self)
 
     def __xor__(self, other: Any) -> NoReturn:
         raise OperandError("A power is written with two stars, x ** 2; Python reads ^ as something else.")

@@ -130,9 +130,9 @@ class Storage:
                 new = self.waiting[:]  # a copy: other threads may append meanwhile
                 if self._write(new, len(new)):
                     break
-                self._drop_what_was_cut(new)
+                self._drop_truncated(new)
             new = []  # drop our references: only nodes that others hold get a handle
-            self.note_handles()
+            self.keep_handles()
 
     def write_nodes(self, entries: Sequence[Any]) -> None:
         """Write new nodes straight into the columns, behind those that wait already. entries: WIDTH items each."""
@@ -158,7 +158,7 @@ class Storage:
         self._append(columns, array_of("i", new.instructions), codes, (first, nodes), waited)
         return True
 
-    def _drop_what_was_cut(self, new: list[Any]) -> None:
+    def _drop_truncated(self, new: list[Any]) -> None:
         """Remove waiting nodes whose operands were truncated: they become truncated nodes, too."""
         remaining: list[Any] = []
         for start in range(0, len(new), WIDTH):
@@ -251,9 +251,9 @@ class Storage:
                     except BufferError:
                         setattr(self, name, getattr(self, name)[:count])
             self.torn = False
-        self.note_handles()
+        self.keep_handles()
 
-    def note_handles(self) -> None:
+    def keep_handles(self) -> None:
         """Keep a weak reference to each newly written node that is referenced elsewhere."""
         first, nodes = self.unnoted
         if nodes:

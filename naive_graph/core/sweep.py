@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from .catalogue import where
 from .plan import Plan
-from .progress import FEW, is_watched, progress
+from .progress import FEW, progress, shows_bars
 from .rules import Rule
 
 Value = Any
@@ -138,7 +138,7 @@ def pullback(
         for position, operand in enumerate(operands):
             partial = partials[position]
             if partial is not None and wanted[operand]:
-                share = handed_to_branch(adjoint, partial) if rule.selects else adjoint * partial
+                share = contribute_to_branch(adjoint, partial) if rule.selects else adjoint * partial
                 yield operand, share, position, partial
 
     return contributions
@@ -178,7 +178,7 @@ def reverse_sweep(
 
 def evaluate(plan: Plan, values: list[Any]) -> None:
     """Fill in the operators' values. values: one for each step; the leaves' are set."""
-    watched = len(plan) >= FEW and is_watched()
+    watched = len(plan) >= FEW and shows_bars()
     computed = sum(1 for kind in plan.kinds if kind >= 0) if watched else 0
     events: Iterator[Any] = forward_sweep(plan, values, emit_events=watched)
     deque(progress(events, "forward", len(plan) + computed) if watched else events, maxlen=0)
@@ -186,7 +186,7 @@ def evaluate(plan: Plan, values: list[Any]) -> None:
 
 def differentiate(plan: Plan, values: Sequence[Any], seeds: dict[int, Any], wanted: Sequence[bool]) -> list[Any]:
     """The adjoint of each step, 0.0 where the seeded results do not depend on it."""
-    watched, size = len(plan) >= FEW and is_watched(), len(plan)
+    watched, size = len(plan) >= FEW and shows_bars(), len(plan)
     adjoints: list[Any] = [0.0] * size
     contributions = pullback(plan, values, wanted, adjoints)
     events: Iterator[Any] = backward_pass(range(size), dict(seeds), contributions, add_adjoints, emit_events=watched)
@@ -217,7 +217,7 @@ def unmask_adjoint(adjoint: Any) -> Any:
     return where(adjoint.taken, adjoint.value, 0.0) if type(adjoint) is Masked else adjoint
 
 
-def handed_to_branch(adjoint: Any, partial: Any) -> Masked:
+def contribute_to_branch(adjoint: Any, partial: Any) -> Masked:
     """The contribution of `where` to one of its branches; the partial, 1 or 0, says whether it was taken."""
     if type(adjoint) is Masked:
         return Masked(adjoint.value, where(partial, adjoint.taken, 0.0))

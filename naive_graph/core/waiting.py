@@ -27,7 +27,7 @@ from .rules import BY_NUMBER
 CONSTANT, VARIABLE, PLACEHOLDER = -1, -2, -3
 MOST_MERGED = 32  # most operands that a node made by merging, such as (a + b) + c, may have
 WIDTH = 7  # list items per waiting node: the fields of WaitingNodes, in order
-FULL = 1000 * WIDTH  # list items that may wait; at so many, `append` of graph/registry.py flushes
+FULL = 1000 * WIDTH  # list items that may wait; at so many, `append` of graph/node_factory.py flushes
 # In place of an operand's row: no operand; the row just before this one; a row that was truncated.
 NO_ROW, ROW_BEFORE, CUT = -1, -2, -3
 

@@ -1,7 +1,7 @@
 """The scalar graph as learners use it: nodes, `Graph`, derivatives and gradient checks.
 
-registry  creates nodes: appends them to the tables; each row has at most one Node object
-printed   formatting of nodes: formulas, tables, notebooks; code in C or JavaScript
+node_factory  creates nodes: appends them to the tables; each row has at most one Node object
+formatting   formatting of nodes: formulas, tables, notebooks; code in C or JavaScript
 nodes     Constant, Variable, PlaceHolder, Operator: handles of rows
 run_checks  checks before a run, and writing of its results
 named_operators  the operators of `Graph`, and its functions that take an operator's name

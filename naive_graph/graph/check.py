@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any
 
 from ..core.arithmetics.dual import DualNumber, slope_of
-from ..core.guesses import explains
+from ..core.did_you_mean import explains
 from ..core.lock import GUARD
 from ..core.number import as_list, number, shortened
 from ..core.plan import Plan, plan_for
@@ -25,10 +25,10 @@ from ..core.tables import Tables
 from ..errors import GradientCheckError, NodeError, OperatorNameError
 from .derive import gradients
 from .graph import Graph
+from .node_factory import CURRENT, handle, truncate_if_unreferenced
 from .nodes import Variable, is_tensor, rows_of
-from .registry import CURRENT, handle, truncate_if_unreferenced
 from .report import KINK_REACH, CheckOptions, Report, require_finite
-from .run_checks import checked_leaf_values
+from .run_checks import initial_values
 
 
 @explains
@@ -151,7 +151,7 @@ class _Question:
 
     def __init__(self, tables: Tables, plan: Plan, eps: float) -> None:
         self.tables, self.plan, self.eps = tables, plan, eps
-        self.values = checked_leaf_values(tables, plan)
+        self.values = initial_values(tables, plan)
         evaluate(plan, self.values)
         require_finite("The loss", self.loss(self.values))
 
@@ -179,7 +179,7 @@ class _Question:
 
     def near_kink(self, step: int) -> bool:
         """Whether a declared kink lies within reach of the leaf's value."""
-        depends = self.plan.leads_from([step])
+        depends = self.plan.depends_on([step])
         kinked = [
             other
             for other, rule in enumerate(self.plan.rules)
@@ -224,7 +224,7 @@ class _Question:
             for target in self.plan.targets if wrt else ():  # Plan of no targets would be the whole graph
                 built = gradients(handle(self.tables, self.plan.rows[target]), wrt)
                 plan = Plan(self.tables, [node.row for node in built])
-                values = checked_leaf_values(self.tables, plan)
+                values = initial_values(self.tables, plan)
                 evaluate(plan, values)
                 sums = [total + values[step] for total, step in zip(sums, plan.targets)]
         finally:

@@ -12,18 +12,18 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..core.arithmetics.dual import DualNumber, slope_of
-from ..core.guesses import explains
-from ..core.imports import GcPause
+from ..core.did_you_mean import explains
 from ..core.lock import GUARD
 from ..core.number import as_list, number, shortened
+from ..core.optional_deps import GcPause
 from ..core.plan import Plan, plan_for
-from ..core.progress import many
+from ..core.progress import with_progress
 from ..core.sweep import differentiate, evaluate
 from ..core.tables import Tables
 from ..errors import NodeError
+from .node_factory import CURRENT
 from .nodes import Constant, Node, is_tensor, rows_of
-from .registry import CURRENT
-from .run_checks import checked_leaf_values
+from .run_checks import initial_values
 from .symbolic import Expressions
 
 
@@ -66,7 +66,7 @@ def gc_paused() -> Iterator[None]:
 def derived_expressions(tables: Tables, plan: Plan, steps: Sequence[int | None]) -> tuple[Expressions, list[Any]]:
     """Derivatives of a plan's first target at these steps, as expressions or floats, and their owner."""
     expressions = Expressions(tables)
-    wanted = plan.leads_from(step for step in steps if step is not None)
+    wanted = plan.depends_on(step for step in steps if step is not None)
     adjoints = differentiate(plan, _expressions_of(expressions, plan), {plan.targets[0]: 1.0}, wanted)
     return expressions, [0.0 if step is None else adjoints[step] for step in steps]
 
@@ -117,7 +117,7 @@ def tangent(y: Node, directions: Mapping[Node, float]) -> float:
     tables = CURRENT.tables
     with tables.lock, GUARD:
         plan, steps = _plan(tables, [y], list(directions), "tangent")
-        duals = _seed_duals(tables, plan, dict(zip(steps, speeds)), checked_leaf_values(tables, plan))
+        duals = _seed_duals(tables, plan, dict(zip(steps, speeds)), initial_values(tables, plan))
         evaluate(plan, duals)
         return slope_of(duals[plan.targets[0]])
 
@@ -137,9 +137,9 @@ def jacobian(ys: Sequence[Node], xs: Sequence[Node]) -> list[list[float]]:
     tables = CURRENT.tables
     with tables.lock, GUARD:
         plan, steps = _plan(tables, ys, xs, "jacobian")
-        values = checked_leaf_values(tables, plan)
+        values = initial_values(tables, plan)
     evaluate(plan, values)
-    wanted = plan.leads_from(step for step in steps if step is not None)
+    wanted = plan.depends_on(step for step in steps if step is not None)
     rows = [differentiate(plan, values, {target: 1.0}, wanted) for target in plan.targets]
     return [[0.0 if step is None else row[step] for step in steps] for row in rows]
 
@@ -160,8 +160,8 @@ def hessian(y: Node, xs: Sequence[Node]) -> list[list[float]]:
     tables = CURRENT.tables
     with tables.lock, GUARD:
         plan, steps = _plan(tables, [y], xs, "hessian")
-        values = checked_leaf_values(tables, plan)
-    wanted = plan.leads_from(step for step in steps if step is not None)
+        values = initial_values(tables, plan)
+    wanted = plan.depends_on(step for step in steps if step is not None)
     columns = []
     for along in steps:
         if along is None:
@@ -232,7 +232,7 @@ def _seed_duals(tables: Tables, plan: Plan, speeds: Mapping[int | None, float], 
 def _expressions_of(expressions: Expressions, plan: Plan) -> list[Any]:
     """An expression for each node of the plan, in topological order."""
     nodes: list[Any] = []
-    for step, row in enumerate(many(plan.rows, "gradients", len(plan))):
+    for step, row in enumerate(with_progress(plan.rows, "gradients", len(plan))):
         operands = tuple(nodes[operand] for operand in plan.operands(step))
         nodes.append(expressions.node(row, plan.rule(step), operands))
     return nodes

@@ -11,18 +11,18 @@ from contextlib import contextmanager
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Never
 
-from ..core.guesses import explain_calls, explains, misfit, near, refuse
+from ..core.did_you_mean import describe_misfit, explain_calls, explains, raise_unknown_attribute, suggest
 from ..core.lock import GUARD, LOCK
 from ..core.number import shortened, switch
 from ..core.plan import plan_for
 from ..core.rules import RULES, Arithmetic
 from ..core.tables import Scope, Tables
-from ..engines.choice import WATCHERS, engine_with_plan, is_short, own_code_pays, without_plan
+from ..engines.select import WATCHERS, engine_with_plan, engine_without_plan, is_short, should_compile
 from ..errors import EngineError, NodeError, ThreadError
 from . import nodes, run_checks
 from .named_operators import ByName, method_of
+from .node_factory import CURRENT, handle
 from .nodes import Constant, Node, is_tensor, rows_of
-from .registry import CURRENT, handle
 
 MOST_SHOWN = 3_000  # nodes; LLVM takes half a second to compile as many to readable code
 ON_INVALID = ("warn", "raise", "ignore")
@@ -76,11 +76,11 @@ class GraphType(type):
         def __getattr__(cls, name: str) -> Any:
             if name in RULES and not RULES[name].helper:  # a user-defined operator
                 return method_of(RULES[name]).__get__(None, cls)
-            refuse("Graph", name, "graph", cls)
+            raise_unknown_attribute("Graph", name, "graph", cls)
 
     def __setattr__(cls, name: str, value: Any) -> None:
         if not hasattr(cls, name):  # a misspelt setting would be stored and never read
-            hint = near(name, ["on_invalid", *dir(cls)], " Did you mean Graph.{}?")
+            hint = suggest(name, ["on_invalid", *dir(cls)], " Did you mean Graph.{}?")
             raise AttributeError(f"Graph has no setting {name!r}.{hint}", name=name, obj=cls)
         super().__setattr__(name, value)
 
@@ -135,7 +135,7 @@ class Graph(ByName, metaclass=GraphType):
         9.0
         """
         if unknown:
-            raise misfit(cls.forward, targets, unknown)
+            raise describe_misfit(cls.forward, targets, unknown)
         if tensors := [target for target in targets if is_tensor(target)]:  # tensors evaluate themselves
             run_checks.check_plain(feed=feed, engine=engine)
             if nodes := [target for target in targets if not is_tensor(target)]:
@@ -150,8 +150,8 @@ class Graph(ByName, metaclass=GraphType):
             if plain and quick.matches(targets) and quick.forward():
                 return
             rows = rows_of(targets, "Graph.forward")
-            fed = run_checks.checked_feed({} if feed is None else feed)
-            direct, tell = without_plan(engine, tables), run_checks.warning_callback(cls.on_invalid)
+            fed = run_checks.validate_feed({} if feed is None else feed)
+            direct, tell = engine_without_plan(engine, tables), run_checks.warning_callback(cls.on_invalid)
             if direct is None or not direct.forward(tables, rows, fed, engine is not None, tell):
                 cls._forward(tables, rows, fed, engine)
 
@@ -159,7 +159,7 @@ class Graph(ByName, metaclass=GraphType):
     def _forward(cls, tables: Tables, rows: Sequence[int], fed: Mapping[int, float], engine: str | None) -> None:
         """The general path: make a plan, evaluate it with the engine that applies, check the values, write them."""
         order, now = plan_for(tables, rows), tables.tick()
-        values = run_checks.checked_leaf_values(tables, order, fed)
+        values = run_checks.initial_values(tables, order, fed)
         engine_with_plan(engine).evaluate(order, values)
         run_checks.check_values(tables, order, values, cls.on_invalid)
         run_checks.commit_values(tables, order, values, fed, now)
@@ -187,7 +187,7 @@ class Graph(ByName, metaclass=GraphType):
         6.0
         """
         if unknown:
-            raise misfit(cls.backward, (y,), unknown)
+            raise describe_misfit(cls.backward, (y,), unknown)
         if is_tensor(y):  # a tensor differentiates itself
             run_checks.check_plain(accumulate=accumulate, engine=engine)
             y.backward()
@@ -204,15 +204,15 @@ class Graph(ByName, metaclass=GraphType):
 
     @classmethod
     def _backward(cls, tables: Tables, rows: Sequence[int], accumulate: bool, engine: str | None) -> None:
-        direct = without_plan(engine, tables)
+        direct = engine_without_plan(engine, tables)
         results = None if direct is None else rows or direct.results(tables)
         if direct is not None and results is not None:
             if not rows:
                 run_checks.check_results(tables, results)
             grads = direct.backward(tables, results, engine is not None, run_checks.warning_callback(cls.on_invalid))
             if grads is not None:
-                run_checks.show_grads(tables, grads, accumulate)
-                if engine is None and "quick" not in tables.cache and own_code_pays(tables):
+                run_checks.replace_grads(tables, grads, accumulate)
+                if engine is None and "quick" not in tables.cache and should_compile(tables):
                     from .jit import enable  # imports the compiler
 
                     enable(tables, rows)
@@ -262,9 +262,9 @@ class Graph(ByName, metaclass=GraphType):
                 f"The machine code of {tables.label(y.row)} and its {len(plan):,} nodes would be too long to be read. "
                 f"Ask for a part of up to some {MOST_SHOWN:,}: Graph.machine_code(y.last[0])."
             )
-        from ..engines import native  # imports the compiler
+        from ..engines import show_code  # imports the compiler
 
-        text: str = native.ir(plan) if form == "llvm" else native.assembly(plan)
+        text: str = show_code.ir(plan) if form == "llvm" else show_code.assembly(plan)
         return text
 
     # --- starting again ---

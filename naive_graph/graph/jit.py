@@ -27,11 +27,11 @@ from ..core.plan import Plan, plan_for
 from ..core.rules import BY_NUMBER
 from ..core.sweep import Evaluated, Finished, forward_sweep, reverse_sweep
 from ..core.tables import CONSTANT, Tables
-from ..engines.choice import LARGEST, Setting, engine_named, is_short
 from ..engines.llvm.compile import compiled, place
 from ..engines.llvm.emit import NotCompilable
 from ..engines.llvm.functions import Module
-from ..engines.llvm.listing import Straight
+from ..engines.llvm.listing import StraightLineFunction
+from ..engines.select import LARGEST, Setting, engine_named, is_short
 
 KEY, COMING = "quick", "quick, when its code is there"
 PARAMETERS = "ptr %values, ptr %adjoints, ptr %staged"
@@ -131,9 +131,9 @@ def _compiled_step(tables: Tables, rows: Sequence[int]) -> CompiledStep | None:
     return CompiledStep(tables, full_plan, plan) if simple else None
 
 
-def emit_sweeps(tables: Tables, whole: Plan, plan: Plan) -> Straight:
+def emit_sweeps(tables: Tables, whole: Plan, plan: Plan) -> StraightLineFunction:
     """Trace both sweeps to code: values go to `staged`, followed by a number that is 0 if all is finite, else NaN."""
-    code = Straight(Module(), "sweeps", PARAMETERS)
+    code = StraightLineFunction(Module(), "sweeps", PARAMETERS)
     registers: list[Any] = [code.leaf("values", row) for row in whole.rows]
     for step, row in enumerate(whole.rows):
         if whole.kinds[step] == CONSTANT:
@@ -145,7 +145,7 @@ def emit_sweeps(tables: Tables, whole: Plan, plan: Plan) -> Straight:
             code.store("staged", event.row, event.value)
             if next(steps) in whole.targets:
                 nonfinite = _add_nonfinite(nonfinite, event.value)
-            code.breathe()
+            code.forget_old_results()
     value_of = dict(zip(whole.rows, registers, strict=True))
     _absorbed_values(tables, whole, code, value_of)
     adjoints: dict[int, Any] = {}
@@ -155,13 +155,13 @@ def emit_sweeps(tables: Tables, whole: Plan, plan: Plan) -> Straight:
             code.store("adjoints", reverse_event.row, reverse_event.adjoint)
             adjoints[reverse_event.row] = reverse_event.adjoint
             nonfinite = _add_nonfinite(nonfinite, reverse_event.adjoint)
-            code.breathe()
+            code.forget_old_results()
     _absorbed_adjoints(tables, plan, code, value_of, adjoints)
     code.store("staged", len(tables), nonfinite)
     return code
 
 
-def _absorbed_values(tables: Tables, plan: Plan, code: Straight, value_of: dict[int, Any]) -> None:
+def _absorbed_values(tables: Tables, plan: Plan, code: StraightLineFunction, value_of: dict[int, Any]) -> None:
     """Emit the values of absorbed rows, as `run_checks.commit_values` computes them."""
     made = {absorber: (row, *operands[count:]) for absorber, row, operands, count in plan.absorbed}
     for _, row, operands, count in reversed(plan.absorbed):
@@ -169,11 +169,11 @@ def _absorbed_values(tables: Tables, plan: Plan, code: Straight, value_of: dict[
             parts = made.get(row, operands[:count])
             value_of[row] = BY_NUMBER[tables.operators[row]](*[value_of[part] for part in parts])
             code.store("staged", row, value_of[row])
-            code.breathe()
+            code.forget_old_results()
 
 
 def _absorbed_adjoints(
-    tables: Tables, plan: Plan, code: Straight, value_of: dict[int, Any], adjoints: dict[int, Any]
+    tables: Tables, plan: Plan, code: StraightLineFunction, value_of: dict[int, Any], adjoints: dict[int, Any]
 ) -> None:
     """Emit the adjoints of absorbed rows, as `run_checks.commit_grads` does: as their absorbers' first operands."""
     for absorber, row, operands, count in plan.absorbed:
@@ -182,7 +182,7 @@ def _absorbed_adjoints(
         partial = BY_NUMBER[tables.operators[absorber]].partials_at(xs, value_of[absorber], wanted)[0]
         adjoints[row] = adjoints.get(row, 0.0) + adjoints[absorber] * partial
         code.store("adjoints", row, adjoints[row])
-        code.breathe()
+        code.forget_old_results()
 
 
 def _add_nonfinite(nonfinite: Any, x: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..core.catalogue import softmax
 from ..core.compositions import COMPOSITIONS
-from ..core.guesses import explain_calls, explains
+from ..core.did_you_mean import explain_calls, explains
 from ..core.number import as_list, number
 from ..core.rules import RULES, Arithmetic, Rule, rule_named
 from ..errors import ArityError, NodeError, OperatorNameError

@@ -15,11 +15,11 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any, Never, NoReturn, ParamSpec, TypeGuard, TypeVar
 
 from ..core.catalogue import UNARY
-from ..core.guesses import explain_calls, explains, guesses, misfit
+from ..core.did_you_mean import describe_misfit, explain_calls, explains, names_elsewhere
 from ..core.lock import GUARD
 from ..core.number import as_list, number, shortened
 from ..core.numpy_protocol import unsupported_message
-from ..core.origin import Origin, learners_frame
+from ..core.origin import Origin, user_frame_above
 from ..core.plan import plan_for
 from ..core.rules import BY_NUMBER, RULES, Arithmetic, Rule, rule_named
 from ..core.tables import CONSTANT, NEVER, PLACEHOLDER, VARIABLE, Scope, Tables
@@ -34,8 +34,8 @@ from ..errors import (
     StaleNodeError,
     UpdateWarning,
 )
-from .printed import Printed, node_html, one_line, printed_tables, write_formula, written_code
-from .registry import CURRENT, KINDS, OPERATOR, append, check_name, handle, register, user_frame
+from .formatting import Printed, format_tables, generate_code, node_html, summarize_node, write_formula
+from .node_factory import CURRENT, KINDS, OPERATOR, append, check_name, handle, register, user_frame
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -297,12 +297,12 @@ class Node(_Methods):
         <BLANKLINE>
         """
         rows = None if wrt is None else rows_of(wrt, "code")
-        return written_code(self.tables, self.row, language, rows, name)
+        return generate_code(self.tables, self.row, language, rows, name)
 
     @_locked
     def table(self) -> Printed:
         """The node and all that it depends on as two tables, of nodes and of edges."""
-        return printed_tables(self.tables, plan_for(self._home, [self._row]))
+        return format_tables(self.tables, plan_for(self._home, [self._row]))
 
     @_locked
     def _repr_html_(self) -> str:
@@ -383,7 +383,7 @@ class Node(_Methods):
 
     def __repr__(self) -> str:
         with self._home.lock, GUARD:
-            return f"<stale {type(self).__name__}>" if self._is_stale() else one_line(self._home, self.row)
+            return f"<stale {type(self).__name__}>" if self._is_stale() else summarize_node(self._home, self.row)
 
     def __str__(self) -> str:
         return f"<stale {type(self).__name__}>" if self._is_stale() else self._shown()
@@ -399,7 +399,9 @@ class Node(_Methods):
     if not TYPE_CHECKING:  # type checkers shall report unknown names
 
         def __getattr__(self, name: str) -> NoReturn:
-            if name in guesses("numpy"):  # NumPy looks up a method of its function's name on each node of an array
+            if name in names_elsewhere(
+                "numpy"
+            ):  # NumPy looks up a method of its function's name on each node of an array
                 kind = type(self).__name__
                 message = f"This {kind} has no attribute {name!r}. {unsupported_message(name, kind)}"
                 raise AttributeError(message, name=name, obj=self)
@@ -523,7 +525,7 @@ def _method(rule: Rule) -> Any:
     def method(self: Node, *more: Never, **unknown: Never) -> Any:
         if more or unknown:
             rule.check_arity(1 + len(more))
-            raise misfit(method, (self,), unknown)
+            raise describe_misfit(method, (self,), unknown)
         home, frame = CURRENT.tables, _getframe(1)
         if self._home is not home or home.computes_at_once:
             return rule(self)
@@ -578,7 +580,7 @@ class Variable(Node):
     def __init__(self, value: Any = NO_VALUE, name: str | None = None, *more: Never, **unknown: Never) -> None:
         if type(value) is not float or name is not None or more or unknown:
             if more or unknown:
-                raise misfit(Variable.__init__, (self, value, name, *more), unknown)
+                raise describe_misfit(Variable.__init__, (self, value, name, *more), unknown)
             return register(self, VARIABLE, None if value is NO_VALUE else number(value, "A Variable"), name)
         home, frame = CURRENT.tables, _getframe(1)
         code = frame.f_code
@@ -713,7 +715,7 @@ def build(rule: Rule, operands: Iterable[Any]) -> Operator:
                 raise OperandError(str(error)) from None
         checked.append(operand)
     rule.check_arity(len(checked))
-    frame, node = learners_frame(), _new(Operator)
+    frame, node = user_frame_above(), _new(Operator)
     node._home, node._row = home, None
     entries = operator_entries(rule.number, checked, frame.f_code, frame.f_lasti, node)
     if not home.computes_at_once:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from ..core.number import number, shortened, whole
 from ..errors import GradientCheckError, NodeError, NumericError
-from .printed import align_columns, wrap_text
+from .formatting import align_columns, wrap_text
 
 SUBSETS = ("random", "every_n")
 KINK_REACH = 10.0  # in units of eps: a declared kink so near spoils a finite difference
@@ -118,7 +118,7 @@ class Report(Tally):
 
         loss: the loss with the entry moved by a distance. Raises NumericError for what is not finite.
         """
-        slopes = across(loss, wishes) if is_near_kink else ()
+        slopes = slope_across_kink(loss, wishes) if is_near_kink else ()
         if slopes is None:
             return self.leave_out(parameter)
         for mode, derivative in derivatives.items():
@@ -180,7 +180,7 @@ class Report(Tally):
     __repr__ = __str__  # a notebook shows it
 
 
-def across(loss: Callable[[float], float], wishes: CheckOptions) -> tuple[float, float] | None:
+def slope_across_kink(loss: Callable[[float], float], wishes: CheckOptions) -> tuple[float, float] | None:
     """The slopes left and right of a declared kink if they are equal; None if they differ: a real kink.
 
     loss: a function of the distance moved. Each slope is that of a parabola through three points.
@@ -188,7 +188,7 @@ def across(loss: Callable[[float], float], wishes: CheckOptions) -> tuple[float,
     reach, center = KINK_REACH * wishes.eps, loss(0.0)
     noise = wishes.min_abs + 1e-15 * abs(center) / reach
     steps = [(step, *(loss(step / part) - center for part in (4.0, 2.0, 1.0))) for step in (-reach, reach)]
-    if any(_jumps(rises, noise * reach) for _, *rises in steps):
+    if any(_is_discontinuous(rises, noise * reach) for _, *rises in steps):
         return None
     left, right = ((4.0 * half - full) / step for step, _, half, full in steps)
     bend = min(4.0 * abs((full - 2.0 * half) / step) for step, _, half, full in steps)  # it may curve within reach, too
@@ -196,7 +196,7 @@ def across(loss: Callable[[float], float], wishes: CheckOptions) -> tuple[float,
     return (left, right) if abs(left - right) <= near else None
 
 
-def _jumps(rises: Sequence[float], noise: float) -> bool:
+def _is_discontinuous(rises: Sequence[float], noise: float) -> bool:
     """Whether the loss jumps: its change does not shrink with the step, so that there is no slope to compare."""
     sizes = [abs(rise) for rise in rises]
     return min(sizes) > 0.8 * max(sizes) > noise

@@ -11,18 +11,18 @@ from typing import Any
 
 from ..core import nan_trace
 from ..core.number import number, shortened
-from ..core.origin import learners_level
+from ..core.origin import user_stacklevel
 from ..core.plan import Plan, check_set, plan_for
 from ..core.rules import BY_NUMBER
 from ..core.tables import CONSTANT, NEVER, PLACEHOLDER, VARIABLE, Tables
 from ..errors import FeedError, NodeError, NumericError, NumericWarning, PlaceHolderError, StaleGraphError
+from .node_factory import CURRENT
 from .nodes import Node, PlaceHolder, is_tensor
-from .registry import CURRENT
 
 NOTHING_FED: Mapping[int, float] = {}
 
 
-def fed_rows(feed: Any) -> Iterator[tuple[int, Any]]:
+def feed_items(feed: Any) -> Iterator[tuple[int, Any]]:
     """Pairs (row, value) of a feed. Raises FeedError for what is no mapping or has a key that is no PlaceHolder."""
     if not isinstance(feed, Mapping):
         raise FeedError(f"A feed is a dictionary from PlaceHolders to numbers: feed={{p: 1.0}}, not {shortened(feed)}.")
@@ -44,12 +44,12 @@ def check_plain(**wishes: Any) -> None:
         raise NodeError(f"With a tensor there is no {wished[0]}=. Set its leaves, x.value = array, and leave it out.")
 
 
-def checked_feed(feed: Mapping[PlaceHolder, float]) -> dict[int, float]:
+def validate_feed(feed: Mapping[PlaceHolder, float]) -> dict[int, float]:
     """The feed as row -> float, checked."""
-    return {row: number(value, CURRENT.tables.label(row)) for row, value in fed_rows(feed)}
+    return {row: number(value, CURRENT.tables.label(row)) for row, value in feed_items(feed)}
 
 
-def checked_leaf_values(tables: Tables, plan: Plan, fed: Mapping[int, float] = NOTHING_FED) -> list[float]:
+def initial_values(tables: Tables, plan: Plan, fed: Mapping[int, float] = NOTHING_FED) -> list[float]:
     """The initial values of a run, by step: leaves have their values or what is fed; operators are not computed yet.
 
     Raises PlaceHolderError if a leaf that is needed has no number, ArityError if an operator lacks operands.
@@ -105,7 +105,7 @@ def check_results(tables: Tables, results: Sequence[int]) -> None:
         warnings.warn(
             f"The graph has {len(results)} results ({names}); their sum is differentiated. "
             "Name one: Graph.backward(y).",
-            stacklevel=learners_level(),
+            stacklevel=user_stacklevel(),
         )
 
 
@@ -150,10 +150,10 @@ def commit_grads(tables: Tables, plan: Plan, adjoints: Sequence[float], accumula
         for operand in operands[count:]:
             xs.append(values[operand])
         grads[row] += grads[absorber] * partials(xs, values[absorber])[0]
-    show_grads(tables, array("d", grads), accumulate)
+    replace_grads(tables, array("d", grads), accumulate)
 
 
-def show_grads(tables: Tables, grads: array[float], accumulate: bool) -> None:
+def replace_grads(tables: Tables, grads: array[float], accumulate: bool) -> None:
     """Replace the tables' column of gradients. accumulate: add the earlier gradients of leaves."""
     if accumulate:
         for row, (earlier, kind) in enumerate(zip(tables.grads[: len(grads)], tables.operators)):
@@ -165,7 +165,7 @@ def show_grads(tables: Tables, grads: array[float], accumulate: bool) -> None:
 def check_values(tables: Tables, plan: Plan, values: Sequence[float], on_invalid: str) -> None:
     """Warn or raise if a result is infinite or NaN; only then is the node searched for where it arose."""
     if on_invalid != "ignore" and not all(isfinite(values[step]) for step in plan.targets):
-        complain(nan_trace.explain_forward(tables, plan, values), on_invalid)
+        report_invalid(nan_trace.explain_forward(tables, plan, values), on_invalid)
 
 
 def check_grads(
@@ -177,16 +177,16 @@ def check_grads(
     wanted = plan.varies()
     if not all(isfinite(adjoints[step]) for step in plan.leaves() if wanted[step]):
         seeds = dict.fromkeys(plan.targets, 1.0)
-        complain(nan_trace.explain_backward(tables, plan, values, seeds, wanted), on_invalid)
+        report_invalid(nan_trace.explain_backward(tables, plan, values, seeds, wanted), on_invalid)
 
 
 def warning_callback(on_invalid: str) -> Callable[[Callable[[], str]], None]:
     """A callback that warns or raises; it takes a function that makes the message, called only if needed."""
-    return lambda message: None if on_invalid == "ignore" else complain(message(), on_invalid)
+    return lambda message: None if on_invalid == "ignore" else report_invalid(message(), on_invalid)
 
 
-def complain(message: str, on_invalid: str) -> None:
+def report_invalid(message: str, on_invalid: str) -> None:
     """Raise or warn, as `Graph.on_invalid` says; the warning points to the learner's line."""
     if on_invalid == "raise":
         raise NumericError(message)
-    warnings.warn(NumericWarning(message), stacklevel=learners_level())
+    warnings.warn(NumericWarning(message), stacklevel=user_stacklevel())

@@ -17,7 +17,7 @@ from ..core import ieee
 LAWS: dict[str, Callable[..., Any]] = {}
 
 
-def law(function: Callable[..., Any]) -> Callable[..., Any]:
+def rewrite_rule(function: Callable[..., Any]) -> Callable[..., Any]:
     LAWS[function.__name__.rstrip("_")] = function
     return function
 
@@ -27,7 +27,7 @@ def number_of(x: Any) -> float | None:
     return x if isinstance(x, float) else x.number
 
 
-def foldable(*xs: Any) -> bool:
+def are_numbers(*xs: Any) -> bool:
     """Whether all operands are numbers, and none is a learner's own 0."""
     for x in xs:  # noqa: SIM110 - faster than all(), and called very often
         if type(x) is not float and (x.number is None or x.number == 0.0):
@@ -43,22 +43,22 @@ def coefficient(x: Any) -> tuple[float, Any]:
     """Split x into a number times the rest: 3 * y is (3, y), and y is (1, y)."""
     if type(x) is not float and x.rule is c.mul and len(x.operands) == 2:
         for one, other in (x.operands, x.operands[::-1]):
-            if foldable(one):
+            if are_numbers(one):
                 return number_of(one), other  # type: ignore[return-value]
     return 1.0, x
 
 
-def serial(x: Any) -> int:
+def sort_key(x: Any) -> int:
     """Sort key of a factor in a product: numbers first, then nodes by row, then expressions by age."""
     return -1 if isinstance(x, float) else x.serial
 
 
-@law
+@rewrite_rule
 def add(*xs: Any) -> Any:
     if len(xs) != 2:
         return None
     a, b = xs
-    if foldable(a, b):
+    if are_numbers(a, b):
         return number_of(a) + number_of(b)  # type: ignore[operator]
     if a == 0.0 or b == 0.0:  # an expression equals only itself, so these are bare zeros
         return b if a == 0.0 else a
@@ -71,10 +71,10 @@ def add(*xs: Any) -> Any:
         return c.mul(m + n, p)
     if n < 0.0:
         return c.sub(a, c.mul(-n, q))
-    return _complements(a, b)
+    return _merge_complementary_selects(a, b)
 
 
-def _complements(a: Any, b: Any) -> Any:
+def _merge_complementary_selects(a: Any, b: Any) -> Any:
     """where(c, p, 0) + where(c, 0, q) = where(c, p, q)."""
     for one, other in ((a, b), (b, a)):
         if is_rule(one, c.where) and is_rule(other, c.where):
@@ -84,9 +84,9 @@ def _complements(a: Any, b: Any) -> Any:
     return None
 
 
-@law
+@rewrite_rule
 def sub(a: Any, b: Any) -> Any:
-    if foldable(a, b):
+    if are_numbers(a, b):
         return number_of(a) - number_of(b)  # type: ignore[operator]
     if b == 0.0:
         return a
@@ -99,9 +99,9 @@ def sub(a: Any, b: Any) -> Any:
     return None
 
 
-@law
+@rewrite_rule
 def neg(a: Any) -> Any:
-    if foldable(a):
+    if are_numbers(a):
         return -number_of(a)  # type: ignore[operator]
     if is_rule(a, c.neg):
         return a.operands[0]
@@ -109,29 +109,31 @@ def neg(a: Any) -> Any:
     return None if rest is a else c.mul(-number, rest)
 
 
-@law
+@rewrite_rule
 def mul(*xs: Any) -> Any:
     if len(xs) != 2:
         return None
     a, b = xs
     m, n = number_of(a), number_of(b)
-    if foldable(a, b):
+    if are_numbers(a, b):
         return m * n  # type: ignore[operator]
-    if (m is None and (n is not None or serial(a) > serial(b))) or (m == 0.0 and foldable(b)):  # a learner's own 0
+    if (m is None and (n is not None or sort_key(a) > sort_key(b))) or (
+        m == 0.0 and are_numbers(b)
+    ):  # a learner's own 0
         return c.mul(b, a)
     if a == 0.0 or m == 1.0:
         return 0.0 if a == 0.0 else b
     if m == -1.0:
         return c.neg(b)
     rules = {x.rule for x in xs if type(x) is not float}
-    if c.neg in rules and (simpler := _signs(a, b)) is not None:
+    if c.neg in rules and (simpler := _pull_sign_out(a, b)) is not None:
         return simpler
-    if c.mul in rules and (simpler := _coefficients(a, b)) is not None:
+    if c.mul in rules and (simpler := _multiply_coefficients(a, b)) is not None:
         return simpler
-    return _fractions(a, b) if c.div in rules else None
+    return _merge_fractions(a, b) if c.div in rules else None
 
 
-def _signs(a: Any, b: Any) -> Any:
+def _pull_sign_out(a: Any, b: Any) -> Any:
     """(-p) * b = -(p * b)."""
     if is_rule(a, c.neg):
         return c.neg(c.mul(a.operands[0], b))
@@ -140,27 +142,27 @@ def _signs(a: Any, b: Any) -> Any:
     return None
 
 
-def _coefficients(a: Any, b: Any) -> Any:
+def _multiply_coefficients(a: Any, b: Any) -> Any:
     """3 * (2 * x) = 6 * x, and x * (2 * y) = 2 * (x * y)."""
     (m, p), (n, q) = coefficient(a), coefficient(b)
-    if foldable(a):
+    if are_numbers(a):
         return None if q is b else c.mul(number_of(a) * n, q)  # type: ignore[operator]
     return None if p is a and q is b else c.mul(m * n, c.mul(p, q))
 
 
-def _fractions(a: Any, b: Any) -> Any:
+def _merge_fractions(a: Any, b: Any) -> Any:
     """a * (1 / u) = a / u, and 3 * (p / u) = 3 * p / u."""
     for one, other in ((a, b), (b, a)):
         if is_rule(other, c.div):
             numerator, denominator = other.operands
-            if number_of(numerator) == 1.0 or foldable(one):
+            if number_of(numerator) == 1.0 or are_numbers(one):
                 return c.div(c.mul(one, numerator), denominator)
     return None
 
 
-@law
+@rewrite_rule
 def div(a: Any, b: Any) -> Any:
-    if foldable(a, b):
+    if are_numbers(a, b):
         return ieee.div(number_of(a), number_of(b))  # type: ignore[arg-type]
     if number_of(b) == 1.0:
         return a
@@ -172,16 +174,16 @@ def div(a: Any, b: Any) -> Any:
     return None
 
 
-@law
+@rewrite_rule
 def pow_(a: Any, b: Any) -> Any:
-    if foldable(a, b):
+    if are_numbers(a, b):
         return ieee.pow(number_of(a), number_of(b))  # type: ignore[arg-type]
     if number_of(b) == 1.0:
         return a
     return 1.0 if b == 0.0 else None
 
 
-@law
+@rewrite_rule
 def pow_slope(a: Any, b: Any) -> Any:
     """b * a**(b - 1), if b is a number and b - 1 is exact: then the result has the same bits as the rule's own."""
     number = number_of(b)
@@ -190,7 +192,7 @@ def pow_slope(a: Any, b: Any) -> Any:
     return 0.0 if number == 0.0 else c.mul(number, c.pow(a, number - 1.0))
 
 
-@law
+@rewrite_rule
 def nonnegative(a: Any) -> Any:
     number = number_of(a)
     if number is not None and number >= 0.0:
@@ -198,7 +200,7 @@ def nonnegative(a: Any) -> Any:
     return a if is_rule(a, c.nonnegative) else None
 
 
-@law
+@rewrite_rule
 def where(condition: Any, a: Any, b: Any) -> Any:
     number = number_of(condition)
     if number is not None:

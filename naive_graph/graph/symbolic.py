@@ -13,13 +13,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..core.number import number
-from ..core.origin import learners_frame
-from ..core.progress import many
+from ..core.origin import user_frame_above
+from ..core.progress import with_progress
 from ..core.rules import Arithmetic, Rule
 from ..core.tables import CONSTANT, Tables
 from ..core.waiting import operator_entries
+from .node_factory import handle
 from .nodes import Constant, Node
-from .registry import handle
 from .simplify import LAWS
 
 
@@ -90,10 +90,10 @@ class Expressions:
 
     def rows(self, answers: list[Any]) -> list[int | float]:
         """Write what the answers depend on; return the row of each, or the float if it is a number."""
-        needed, frame = self._collect_needed(answers), learners_frame()
+        needed, frame = self._collect_needed(answers), user_frame_above()
         entries: list[Any] = []
         code, instruction = frame.f_code, frame.f_lasti
-        for expression in many(needed, "gradients", len(needed)):
+        for expression in with_progress(needed, "gradients", len(needed)):
             rule, left = expression.rule, expression.operands[0]
             assert rule is not None  # an expression without a row applies a rule
             is_new = type(left) is float or left._row is None  # existing nodes are not absorbed

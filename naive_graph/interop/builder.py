@@ -15,10 +15,10 @@ from ..errors import ImportAttributeError, ImportModelError, NaiveGraphError, Pr
 from ..tensor.base import TensorNode
 from ..tensor.differentiate import BEHIND, ancestors
 from ..tensor.nodes import LeafNode, LeafType
-from ..tensor.operators.mapping import ALL, REQUIRED, Attribute, Extent, Fixed, Input, Name, Permuted
+from ..tensor.operators.mapping import ALL, REQUIRED, Attribute, Extent, Fixed, ForeignOperator, Input, Permuted
+from ..tensor.operators.operator_def import OperatorDef
 from ..tensor.operators.properties import LARGEST
-from ..tensor.operators.row import Row
-from ..tensor.operators.signature import RowParameter, taken
+from ..tensor.operators.signature import OperatorParameter, taken
 from ..tensor.operators.table import TABLE
 from .network import InputLeaf
 from .weights import StoredWeights, Weight
@@ -54,7 +54,7 @@ class StepBuilder:
         """Compute a step's results: arrays or nodes."""
         raise NotImplementedError
 
-    def attributes(self, step: Step, mapping: Name) -> dict[str, Any]:
+    def attributes(self, step: Step, mapping: ForeignOperator) -> dict[str, Any]:
         """Return a step's attributes as Python values."""
         raise NotImplementedError
 
@@ -80,14 +80,14 @@ class StepBuilder:
             raise ImportModelError(f"{name!r} is a further result of its operator, which is not given here.")
         return self.values[name]
 
-    def input(self, step: Step, place: int) -> Any:
+    def input(self, step: Step, position: int) -> Any:
         """One input; None if it is left out."""
-        name = step.inputs[place] if -len(step.inputs) <= place < len(step.inputs) else ""
+        name = step.inputs[position] if -len(step.inputs) <= position < len(step.inputs) else ""
         return self.value(name) if name else None
 
-    def operand(self, step: Step, place: int) -> Any:
+    def operand(self, step: Step, position: int) -> Any:
         """One input as a tensor node; None if it is left out."""
-        return None if self.input(step, place) is None else self.tensor(step.inputs[place])
+        return None if self.input(step, position) is None else self.tensor(step.inputs[position])
 
     def tensor(self, name: str) -> TensorNode:
         """Look up a value as a tensor node; an array becomes a constant leaf."""
@@ -109,14 +109,14 @@ class StepBuilder:
             self.constants[name] = Weight(array, name, LeafType.CONSTANT)
         return self.constants[name]
 
-    def known_array(self, step: Step, place: int) -> Any:
+    def known_array(self, step: Step, position: int) -> Any:
         """One input as an array; None if it is left out. Raises ImportModelError if it is not known yet."""
-        value = self.input(step, place)
+        value = self.input(step, position)
         if isinstance(value, Weight):
             return np.asarray(value._value)
         if isinstance(value, TensorNode):
             raise ImportModelError(
-                f"{step.label}: {step.inputs[place]!r} must be known before the network runs. {self.advice(value)}"
+                f"{step.label}: {step.inputs[position]!r} must be known before the network runs. {self.advice(value)}"
             )
         return value
 
@@ -135,7 +135,7 @@ class StepBuilder:
         if tensors:
             self.nodes.setdefault(step.name, tensors[0] if len(results) == 1 else tuple(tensors))
 
-    def apply_row(self, step: Step, row: Row, values: Mapping[str, Any]) -> Sequence[Any]:
+    def apply_operator(self, step: Step, row: OperatorDef, values: Mapping[str, Any]) -> Sequence[Any]:
         """Call an operator of the table; its result is named after the step."""
         result_shape = row.result_shape(row.bound((), values)) if row.shape else None
         for shape in result_shape if isinstance(result_shape, list) else [result_shape or ()]:
@@ -149,21 +149,30 @@ class StepBuilder:
     # --- by the mappings that rows carry ---
 
     def operands(
-        self, step: Step, row: Row, mapping: Name, read: Callable[[Step, int], Any] | None = None
+        self,
+        step: Step,
+        operator_def: OperatorDef,
+        mapping: ForeignOperator,
+        read: Callable[[Step, int], Any] | None = None,
     ) -> dict[str, Any]:
         """Read the operands of an operator, by parameter name. read: how to read an input; as a tensor if None."""
         count, read = len(step.inputs), read or self.operand
         homes = [home.position for home in mapping.homes(step.opset).values() if isinstance(home, Input)]
-        taken = {position if position >= 0 else position + count for position in homes}
-        places = [position for position in range(count) if position not in taken]
+        property_positions = {position if position >= 0 else position + count for position in homes}
+        operand_positions = [position for position in range(count) if position not in property_positions]
         if mapping.operands and ALL in mapping.operands:
-            return {row.operand_names[0]: [
-                read(step, position) for position in places if getattr(self.input(step, position), "size", 0)
+            return {operator_def.operand_names[0]: [
+                read(step, position) for position in operand_positions if getattr(self.input(step, position), "size", 0)
             ]}  # fmt: skip
-        chosen: Sequence[int | Permuted] = mapping.operands or places
-        if len(chosen) > len(row.operand_names):
-            raise ImportModelError(f"{step.label}: {row.usage()} takes fewer operands than its {len(chosen)} inputs.")
-        return {name: self._permute(step, operand, read) for name, operand in zip(row.operand_names, chosen)}
+        operand_sources: Sequence[int | Permuted] = mapping.operands or operand_positions
+        if len(operand_sources) > len(operator_def.operand_names):
+            raise ImportModelError(
+                f"{step.label}: {operator_def.usage()} takes fewer operands than its {len(operand_sources)} inputs."
+            )
+        return {
+            name: self._permute(step, operand, read)
+            for name, operand in zip(operator_def.operand_names, operand_sources)
+        }
 
     def _permute(self, step: Step, operand: int | Permuted, read: Callable[[Step, int], Any]) -> Any:
         """Read an operand; transpose it if the file's format orders its axes otherwise."""
@@ -174,7 +183,7 @@ class StepBuilder:
             raise ImportModelError(f"{step.label}: {step.inputs[operand.position]!r} has {x.rank} axes, not 4.")
         return None if x is None else TABLE["transpose"](x, list(operand.order))
 
-    def properties(self, step: Step, row: Row, mapping: Name) -> dict[str, Any]:
+    def properties(self, step: Step, operator_def: OperatorDef, mapping: ForeignOperator) -> dict[str, Any]:
         """Read the properties of an operator, by parameter name. Raises ImportAttributeError."""
         known, attributes = mapping.attributes(step.opset), self.attributes(step, mapping)
         for name, value in attributes.items():
@@ -183,38 +192,43 @@ class StepBuilder:
             if name in mapping.refused and value != mapping.refused[name]:
                 raise ImportAttributeError(step.label, name, value, f"Only {mapping.refused[name]!r} has.")
         homes = mapping.homes(step.opset)
-        defaults = {home.name: _plain(home.default) for home in homes.values() if isinstance(home, Attribute)}
+        defaults = {home.name: _tuple_as_list(home.default) for home in homes.values() if isinstance(home, Attribute)}
         attributes = {name: value for name, value in defaults.items() if value is not REQUIRED} | attributes
-        found = {}
+        values = {}
         for name, home in sorted(homes.items(), key=lambda each: each[0] != "data_format"):  # others read it
             if isinstance(home, Fixed):
-                where, value = "value", home.value
+                source, value = "value", home.value
             elif isinstance(home, Extent):
                 shape = self.operand(step, home.input).shape
-                where, value = "shape", tuple(shape[axis] for axis in home.axes)
+                source, value = "shape", tuple(shape[axis] for axis in home.axes)
             elif isinstance(home, Attribute):
-                where, value = home.name, attributes.get(home.name, REQUIRED)
+                source, value = home.name, attributes.get(home.name, REQUIRED)
             else:
-                where, value = f"input {home.position}", self._property_input(step, home.position, row.by_name[name])
-                value = _plain(home.default) if value is None else value
-            found[name] = _adapt(row, name, home, where, value, attributes, step.label)
-        return found
+                source, value = (
+                    f"input {home.position}",
+                    self._property_input(step, home.position, operator_def.by_name[name]),
+                )
+                value = _tuple_as_list(home.default) if value is None else value
+            values[name] = _adapt_property(operator_def, name, home, source, value, attributes, step.label)
+        return values
 
-    def _property_input(self, step: Step, place: int, parameter: RowParameter) -> Any:
+    def _property_input(self, step: Step, position: int, parameter: OperatorParameter) -> Any:
         """An input as a property's value; a tensor, if the property may be one; None if it is left out.
 
         Integers beyond every extent are clipped.
         """
-        value = self.input(step, place)
+        value = self.input(step, position)
         if isinstance(value, TensorNode) and parameter.keeps(value):
             return value
-        array = self.known_array(step, place)
+        array = self.known_array(step, position)
         if array is not None and array.dtype.kind in "iu":
             array = np.clip(array.astype(np.int64), -LARGEST, LARGEST)
         return array if array is None or array.ndim else array.item()
 
 
-def _adapt(row: Row, name: str, home: Any, where: str, value: Any, attributes: Mapping[str, Any], label: str) -> Any:
+def _adapt_property(
+    row: OperatorDef, name: str, home: Any, where: str, value: Any, attributes: Mapping[str, Any], label: str
+) -> Any:
     """Convert a property's value to what the operator takes, and check it."""
     if value is REQUIRED:
         raise ImportAttributeError(label, where, None, "It must be there.")
@@ -231,23 +245,23 @@ def _adapt(row: Row, name: str, home: Any, where: str, value: Any, attributes: M
     return value
 
 
-def _plain(default: Any) -> Any:
+def _tuple_as_list(default: Any) -> Any:
     return list(default) if isinstance(default, tuple) else default
 
 
-def truncate(value: Any, name: str) -> Any:
+def truncate_fraction(value: Any, name: str) -> Any:
     """Round towards zero: value - fmod(value, 1)."""
     return (
         value if value is None else TABLE["sub"](value, TABLE["fmod"](value, 1.0, name=f"{name}/fraction"), name=name)
     )
 
 
-def no_row(step: Step) -> Any:
+def raise_no_operator(step: Step) -> Any:
     raise ImportModelError(f"{step.label} has no row here.")
 
 
-def inputs_behind(value: TensorNode) -> tuple[list[str], list[str]]:
+def leaf_names(value: TensorNode) -> tuple[list[str], list[str]]:
     """The names of the input leaves, and of the weights, that a value depends on."""
-    leaves: Collection[TensorNode] = ancestors([value], of=BEHIND)
+    leaves: Collection[TensorNode] = ancestors([value], predecessors=BEHIND)
     inputs, weights = ([leaf.name or "" for leaf in leaves if isinstance(leaf, kind)] for kind in (InputLeaf, Weight))
     return inputs, weights

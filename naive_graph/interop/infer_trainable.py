@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import prod
 from typing import NamedTuple
 
-from ..tensor.operators.mapping import ALL, Input, Name, Permuted
-from ..tensor.operators.row import Row
+from ..tensor.operators.mapping import ALL, ForeignOperator, Input, Permuted
+from ..tensor.operators.operator_def import OperatorDef
 
 PRODUCTS = {"matmul", "gemm", "einsum", "conv2d", "depthwise_conv2d", "conv2d_transpose"}
 LAYERS = PRODUCTS | {
@@ -36,8 +36,12 @@ class Use(NamedTuple):
     results: Collection[str]
 
 
-def use_of(
-    op: str, found: tuple[Row, Name] | None, inputs: Sequence[str], results: Collection[str], opset: int | None
+def describe_use(
+    op: str,
+    found: tuple[OperatorDef, ForeignOperator] | None,
+    inputs: Sequence[str],
+    results: Collection[str],
+    opset: int | None,
 ) -> Use:
     """Describe a step as a Use; an operator without a row counts as one that passes its inputs on."""
     if found is None:
@@ -58,12 +62,12 @@ def find_trainable(
     uses: Sequence[Use], shapes: Mapping[str, tuple[int, ...]], inputs: Iterable[str], outputs: Iterable[str]
 ) -> set[str]:
     """Return the names of the trainable arrays. shapes: of all float arrays, by name. uses: in topological order."""
-    roles = Roles(shapes, inputs, _readers(uses))
+    inference = TrainableInference(shapes, inputs, _readers(uses))
     for use in uses:
-        roles.take(use)
+        inference.take(use)
     for output in outputs:
-        roles.found |= roles.held.get(output, set()) if output in roles.rows else set()
-    return roles.found - roles.known
+        inference.found |= inference.held.get(output, set()) if output in inference.rows else set()
+    return inference.found - inference.known
 
 
 def _readers(uses: Sequence[Use]) -> dict[str, set[str]]:
@@ -76,7 +80,7 @@ def _readers(uses: Sequence[Use]) -> dict[str, set[str]]:
     return readers
 
 
-class Roles:
+class TrainableInference:
     """The state of the inference, updated step by step.
 
     held: the weights that a value is computed from, if from nothing else, or

@@ -12,15 +12,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.guesses import near
+from ..core.did_you_mean import suggest
 from ..core.number import shortened
 from ..errors import FeedError, ImportModelError
 from ..program.program import Program
 from ..tensor.base import TensorNode, check_tensors
 from ..tensor.differentiate import BEHIND, ancestors
 from ..tensor.evaluation.arrays import as_array
-from ..tensor.evaluation.evaluate import computed, forget_stale, keep, operand, written_out
-from ..tensor.evaluation.recipes import Recipe, all_recipes
+from ..tensor.evaluation.eval_plan import EvalStep, plan_targets
+from ..tensor.evaluation.evaluate import cache_value, cached_array, computed, invalidate_stale, to_dense
 from ..tensor.nodes import LeafNode, LeafType
 from ..tensor.versions import own_copy, ticks
 from ..training.model import Model
@@ -40,17 +40,17 @@ class Port(NamedTuple):
     extents: tuple[int | str | None, ...] | None
 
 
-def name_open_extents(slot: Port) -> Port:
+def name_open_extents(port: Port) -> Port:
     """Name each open extent of a port: axis 0 of x is x_0."""
-    extents = slot.extents and tuple(
-        f"{slot.name}_{axis}" if extent is None else extent for axis, extent in enumerate(slot.extents)
+    extents = port.extents and tuple(
+        f"{port.name}_{axis}" if extent is None else extent for axis, extent in enumerate(port.extents)
     )
-    return slot._replace(extents=extents)
+    return port._replace(extents=extents)
 
 
-def check_sizes(slots: Sequence[Port], sizes: Mapping[str, int]) -> None:
+def check_sizes(ports: Sequence[Port], sizes: Mapping[str, int]) -> None:
     """Check sizes={name: number} against the names of open extents. Raises ImportModelError."""
-    names = {extent for slot in slots for extent in slot.extents or () if isinstance(extent, str)}
+    names = {extent for slot in ports for extent in slot.extents or () if isinstance(extent, str)}
     for name, size in sizes.items():
         if name not in names:
             hint = f"There are {', '.join(sorted(names))}." if names else "It names none."
@@ -59,11 +59,11 @@ def check_sizes(slots: Sequence[Port], sizes: Mapping[str, int]) -> None:
             raise ImportModelError(f"sizes={{{name!r}: {shortened(size)}}}: a size is a whole number from 1 on.")
 
 
-def fix_sizes(slot: Port, sizes: Mapping[str, int]) -> tuple[int | str | None, ...] | None:
+def fix_sizes(port: Port, sizes: Mapping[str, int]) -> tuple[int | str | None, ...] | None:
     """Return the port's extents, with numbers in place of the names in sizes."""
-    if slot.extents is None:
+    if port.extents is None:
         return None
-    return tuple(sizes.get(extent, extent) if isinstance(extent, str) else extent for extent in slot.extents)
+    return tuple(sizes.get(extent, extent) if isinstance(extent, str) else extent for extent in port.extents)
 
 
 class InputLeaf(LeafNode):
@@ -76,7 +76,7 @@ class InputLeaf(LeafNode):
         self.dtype = dtype
 
 
-def _one_or_all(arrays: dict[str, Any]) -> Any:
+def _unwrap_single(arrays: dict[str, Any]) -> Any:
     """The output's array; of several outputs, a dict of them by name."""
     return arrays if len(arrays) > 1 else next(iter(arrays.values()))
 
@@ -179,7 +179,7 @@ class ImportedNetwork:
 
         def run(*arrays: Any, **named: Any) -> Any:
             values = program(*self._arrange_arrays(arrays, named)).value
-            return _one_or_all(dict(zip(outputs, map(np.asarray, values))))
+            return _unwrap_single(dict(zip(outputs, map(np.asarray, values))))
 
         return run
 
@@ -215,7 +215,7 @@ class ImportedNetwork:
         graph = self.graph_of(tuple(array.shape for array in inputs))
         for leaf, array in zip(graph.inputs.values(), inputs):
             leaf.value = array
-        return _one_or_all(graph.run())
+        return _unwrap_single(graph.run())
 
     def _arrange_arrays(self, arrays: tuple[Any, ...], named: Mapping[str, Any]) -> list[Any]:
         names = [slot.name for slot in self.slots]
@@ -224,13 +224,19 @@ class ImportedNetwork:
             raise FeedError(
                 f"The network takes {', '.join(names) or 'no inputs'}: an array for each, in order or by name."
             )
-        ordered_arrays = [_array(values[name], f"Input {name!r}") for name in names]
+        ordered_arrays = [_to_array(values[name], f"Input {name!r}") for name in names]
         for slot, array in zip(self.slots, ordered_arrays):
-            due = slot.extents
-            if due is not None and (len(due) != array.ndim or any(
-                isinstance(expected, int) and expected != extent for expected, extent in zip(due, array.shape)
-            )):  # fmt: skip
-                raise FeedError(f"Input {slot.name!r} has the shape {due}; an array of {array.shape} was given.")
+            expected_extents = slot.extents
+            if expected_extents is not None and (
+                len(expected_extents) != array.ndim
+                or any(
+                    isinstance(expected, int) and expected != extent
+                    for expected, extent in zip(expected_extents, array.shape)
+                )
+            ):
+                raise FeedError(
+                    f"Input {slot.name!r} has the shape {expected_extents}; an array of {array.shape} was given."
+                )
         return ordered_arrays
 
     def __repr__(self) -> str:
@@ -251,30 +257,30 @@ class BuiltGraph:
         self.inputs, self.outputs, self.nodes = inputs, outputs, nodes
         self.values = dict(outputs if values is None else values)
         self.computed = {name: value for name, value in self.values.items() if isinstance(value, TensorNode)}
-        self.inner = [ancestor for ancestor in ancestors(self.computed.values(), of=BEHIND) if ancestor.reads]
+        self.inner = [ancestor for ancestor in ancestors(self.computed.values(), predecessors=BEHIND) if ancestor.reads]
 
     @cached_property
-    def plan(self) -> list[Recipe]:
+    def plan(self) -> list[EvalStep]:
         """The evaluation plan of all outputs, made once."""
-        return all_recipes(self.computed.values())
+        return plan_targets(self.computed.values())
 
     def run(self) -> dict[str, Any]:
         """Compute the outputs' arrays from the inputs' current values; inner nodes cache theirs as well."""
         check_tensors("A network", self.computed.values())
-        forget_stale(self.computed.values())  # notices changed weights
-        now = next(ticks)
+        invalidate_stale(self.computed.values())  # notices changed weights
+        start_tick = next(ticks)
         for node in self.inner:
             node._value = None
         with np.errstate(all="ignore"):  # values follow IEEE 754
-            for recipe in self.plan:
-                keep(recipe.node, computed(recipe, operand), now)
+            for step in self.plan:
+                cache_value(step.node, computed(step, cached_array), start_tick)
         return {
-            name: own_copy(written_out(operand(value))) if isinstance(value, TensorNode) else value
+            name: own_copy(to_dense(cached_array(value))) if isinstance(value, TensorNode) else value
             for name, value in self.values.items()
         }
 
 
-def _array(value: Any, who: str) -> Any:
+def _to_array(value: Any, who: str) -> Any:
     truth = isinstance(value, np.ndarray) and value.dtype.kind == "b"
     return as_array(value.astype(float) if truth else value, who)
 
@@ -285,18 +291,18 @@ def join_names(names: Collection[Any]) -> str:
     return shown if len(names) <= FEW else f"{shown} and {len(names) - FEW:,} more"
 
 
-def check_names(given: Any, what: str) -> list[str]:
+def check_names(value: Any, what: str) -> list[str]:
     """Return a list of names from one name or several. Raises ImportModelError."""
-    names = [given] if isinstance(given, str) else given
+    names = [value] if isinstance(value, str) else value
     if not isinstance(names, (list, tuple, set, frozenset)) or not all(isinstance(name, str) for name in names):
-        raise ImportModelError(f"{what}, not {shortened(given)}.")
+        raise ImportModelError(f"{what}, not {shortened(value)}.")
     return list(names)
 
 
-def check_parameter_names(given: Any, arrays: Mapping[str, Any], kind: str) -> Collection[str]:
+def check_parameter_names(value: Any, arrays: Mapping[str, Any], kind: str) -> Collection[str]:
     """Check the names of arrays to train. Raises ImportModelError unless each is a float array of rank 1 or more."""
-    names = check_names(given, f"parameters are the names of {kind}s")
+    names = check_names(value, f"parameters are the names of {kind}s")
     for name in names:
         if name not in arrays or arrays[name].dtype.kind != "f" or not arrays[name].ndim:
-            raise ImportModelError(f"There is no {kind} {name!r} of floats with an axis.{near(name, arrays)}")
+            raise ImportModelError(f"There is no {kind} {name!r} of floats with an axis.{suggest(name, arrays)}")
     return names

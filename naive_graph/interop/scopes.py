@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ..core.records import Scope
-from ..graph.registry import CURRENT
+from ..graph.node_factory import CURRENT
 
 LONGEST, DEEPEST = 1000, 50  # a path of scopes
 

@@ -44,62 +44,66 @@ def format_summary(
     """
     counts, here = Counter(name for name, _ in operators), dict(operators)
     numbers, size = (sum(getattr(array, fact) for array in weights.values()) for fact in ("size", "nbytes"))
-    moved = sum(weights[name].size for name in learned if name in weights)
+    parameter_count = sum(weights[name].size for name in learned if name in weights)
     head = (
-        f"{_short(title)}: {_many(len(operators), 'operator')}{version}\n{_many(numbers, 'number')} in "
-        f"{_many(len(weights), 'weight')}, {_bytes(size)}; {moved:,} are parameters"
+        f"{_shorten(title)}: {_pluralize(len(operators), 'operator')}{version}\n{_pluralize(numbers, 'number')} in "
+        f"{_pluralize(len(weights), 'weight')}, {_format_bytes(size)}; {parameter_count:,} are parameters"
     )
     parts = [
         head,
-        _table([(what, _short(port.name), kind, _extents(port)) for what, port, kind in ports]),
-        _table([("operator", "count", "here"),
-                *((_short(name), f"{count:,}", here[name]) for name, count in counts.most_common())], right=1),
-        _weights(weights, learned),
-        _table([(f"not supported: {_short(name)}", f"({why})") for name, why in sorted(missing.items())]),
+        _format_table([(what, _shorten(port.name), kind, _format_extents(port)) for what, port, kind in ports]),
+        _format_table([("operator", "count", "here"),
+                *((_shorten(name), f"{count:,}", here[name]) for name, count in counts.most_common())], right=1),
+        _weight_table(weights, learned),
+        _format_table([(f"not supported: {_shorten(name)}", f"({why})") for name, why in sorted(missing.items())]),
     ]  # fmt: skip
     return "\n\n".join(filter(None, parts))
 
 
-def _extents(port: Port) -> str:
-    return "unsaid" if port.extents is None else _shape("?" if extent is None else extent for extent in port.extents)
+def _format_extents(port: Port) -> str:
+    return (
+        "unsaid"
+        if port.extents is None
+        else _format_shape("?" if extent is None else extent for extent in port.extents)
+    )
 
 
-def _weights(weights: Mapping[str, Any], learned: Collection[str]) -> str:
+def _weight_table(weights: Mapping[str, Any], learned: Collection[str]) -> str:
     largest = sorted(weights, key=lambda name: -weights[name].size)[:MOST]
     rows = [
-        (_short(name), _shape(array.shape), f"{array.size:,}", "parameter" if name in learned else "constant")
+        (_shorten(name), _format_shape(array.shape), f"{array.size:,}", "parameter" if name in learned else "constant")
         for name, array in weights.items()
         if name in largest
     ]
-    more = [f"and {_many(len(weights) - MOST, 'smaller one')}"] if len(weights) > MOST else []
-    return "\n".join([_table([("weight", "shape", "numbers", "here"), *rows], right=2), *more]) if rows else ""
+    more = [f"and {_pluralize(len(weights) - MOST, 'smaller one')}"] if len(weights) > MOST else []
+    return "\n".join([_format_table([("weight", "shape", "numbers", "here"), *rows], right=2), *more]) if rows else ""
 
 
 # --- formatting --------------------------------------------------------------------
 
 
-def _many(count: int, what: str) -> str:
+def _pluralize(count: int, what: str) -> str:
     return f"{count:,} {what}{'s' * (count != 1)}"
 
 
-def _bytes(size: int) -> str:
+def _format_bytes(size: int) -> str:
     for unit, least in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
         if size >= least:
             return f"{size / least:.1f} {unit}"
     return f"{size} B"
 
 
-def _shape(extents: Iterable[Any]) -> str:
+def _format_shape(extents: Iterable[Any]) -> str:
     return " x ".join(map(str, extents)) or "a number"
 
 
-def _short(name: str) -> str:
+def _shorten(name: str) -> str:
     """Make a name printable; shorten a long one in the middle."""
     text = "".join(character if character.isprintable() else "?" for character in name) or "?"
     return text if len(text) <= LONG else f"{text[: LONG // 2 - 2]}...{text[1 - LONG // 2 :]}"
 
 
-def _table(rows: Sequence[tuple[str, ...]], right: int | None = None) -> str:
+def _format_table(rows: Sequence[tuple[str, ...]], right: int | None = None) -> str:
     """Align rows in columns; right: the column that is right-aligned."""
     widths = [max(map(len, column)) for column in zip(*rows)]
     lines = []

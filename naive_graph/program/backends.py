@@ -17,7 +17,7 @@ import numpy as np
 
 from ..core import nan_trace, sweep
 from ..core.background import BackgroundTask
-from ..core.origin import learners_level
+from ..core.origin import user_stacklevel
 from ..core.plan import Plan, plan_for
 from ..core.rules import BY_NUMBER
 from ..core.tables import PLACEHOLDER, Tables
@@ -72,7 +72,7 @@ class ReferenceBackend:
         return None
 
     @property
-    def stays(self) -> bool:
+    def is_final(self) -> bool:
         """Whether the code that runs now is what will run from now on."""
         return self.patience <= 0
 
@@ -187,7 +187,7 @@ class CompiledBackend(ReferenceBackend):
         self.lowering = Lowering(self.tables, self.rows, self.wrt, self.batched, find=engine != "runs", places=places)
         if engine == "runs" and has_samples(self.lowering.ir):
             message = "Level runs have no samples, and inputs of this Program are fed a batch. Compiled code runs it."
-            warnings.warn(EngineWarning(message), stacklevel=learners_level())
+            warnings.warn(EngineWarning(message), stacklevel=user_stacklevel())
             engine = "compiled"
         self.ir = self.lowering.ir
         self.placeholders = [row for row in self.lowering.placeholders if row not in self.batched]
@@ -241,20 +241,20 @@ class CompiledBackend(ReferenceBackend):
         return report(self.lowering, self.tape, times)
 
 
-def by_direct(asked: Query) -> DirectBackend | None:
+def direct_backend(asked: Query) -> DirectBackend | None:
     """A backend that runs on the tables; None where the passes can be borne, unless it is asked for by name."""
     tables, named = asked.tables, asked.engine == "direct"
     kinds, degrees = np.array(tables.operators), np.array(tables.in_degrees)
-    if not named and is_borne(asked, kinds, degrees):
+    if not named and is_within_limits(asked, kinds, degrees):
         return None
-    order = direct.sorted_for(tables, list(dict.fromkeys(asked.rows)))
+    order = direct.sort_for(tables, list(dict.fromkeys(asked.rows)))
     if order is None:
         return None
     rows = np.array(order.rows)
-    return DirectBackend(asked, rows) if named or not is_borne(asked, kinds[rows], degrees[rows]) else None
+    return DirectBackend(asked, rows) if named or not is_within_limits(asked, kinds[rows], degrees[rows]) else None
 
 
-def is_borne(asked: Query, kinds: Any, degrees: Any) -> bool:
+def is_within_limits(asked: Query, kinds: Any, degrees: Any) -> bool:
     """Whether a plan of rows of these kinds and degrees is small enough for the passes, in time and memory."""
     wide = {BY_NUMBER[kind].name for kind in kinds[degrees > WIDEST]}
     return len(kinds) + PER_SLOPE * len(asked.rows) * len(asked.wrt) <= MOST_ROWS and wide <= {"add"}
@@ -269,14 +269,14 @@ def backend_for(asked: Query) -> Backend:
     llvmlite()  # or say at once that it is missing
     if not asked.batched and asked.engine in (None, "direct") and asked.weights is None:
         with suppress(NotCompilable):  # the passes will meet it too, and say so
-            if found := by_direct(asked):
+            if found := direct_backend(asked):
                 return found
     try:
         return CompiledBackend(asked)
     except NotCompilable as opaque:
         if asked.batched:
             raise EngineError(f"{opaque} Batches need compiled operators.") from opaque
-        warnings.warn(EngineWarning(f"{opaque} The reference engine runs this graph."), stacklevel=learners_level())
+        warnings.warn(EngineWarning(f"{opaque} The reference engine runs this graph."), stacklevel=user_stacklevel())
         return ReferenceBackend(asked)
 
 

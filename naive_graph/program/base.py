@@ -8,22 +8,31 @@ from html import escape
 from threading import RLock
 from typing import Any, NamedTuple, Never, NoReturn, Self
 
-from ..core.guesses import Suggesting, misfit
+from ..core.did_you_mean import Suggesting, describe_misfit
 from ..core.lazy_exports import late_bound
 from ..core.lock import GUARD
 from ..core.number import floats
 from ..core.plan import ancestors, check_set
 from ..core.tables import NEVER
-from ..engines.choice import engine_named
+from ..engines.select import engine_named
 from ..errors import EngineError, FeedError, NaiveGraphError, NodeError, StaleNodeError
+from ..graph.formatting import html_table, wrap_text
 from ..graph.graph import GraphType
+from ..graph.node_factory import CURRENT
 from ..graph.nodes import Node, PlaceHolder, is_leaf_variable, rows_of
-from ..graph.printed import html_table, wrap_text
-from ..graph.registry import CURRENT
-from ..graph.run_checks import complain
+from ..graph.run_checks import report_invalid
 from .backends import Backend, Query, backend_for
-from .fast_path import AGE, FastCall, FastPath, call_signature, fast_path, never
-from .feeding import check_inputs, inputs_of, is_single, missing, nodes_of, slot_of, slots_of, too_many
+from .fast_path import AGE, FastCall, FastPath, call_signature, fast_path, no_fast_path
+from .feeding import (
+    as_input_list,
+    as_node_list,
+    check_inputs,
+    is_single,
+    make_slot,
+    make_slots,
+    missing_value_error,
+    too_many_inputs_error,
+)
 from .inputs import Inputs, InputSlot, Weights
 from .weights import ArrayWeights, VariableWeights
 
@@ -69,13 +78,13 @@ class ProgramBase(Suggesting):
         if isinstance(engine, Node):
             raise NodeError("A Program takes Variables in one list: Program(loss, wrt=[a, b, c]).")
         self._single = is_single(outputs)
-        self.outputs: list[Node] = nodes_of(outputs, "Program")
-        self.wrt: list[Node] = nodes_of(wrt, "Program's wrt")
+        self.outputs: list[Node] = as_node_list(outputs, "Program")
+        self.wrt: list[Node] = as_node_list(wrt, "Program's wrt")
         if not self.outputs:
             raise NodeError("A Program needs at least one output. Write Program(loss, wrt=weights).")
         self._tables, self._engine = CURRENT.tables, engine_named(engine)
-        self.inputs = inputs_of(inputs)
-        self._inputs = slots_of(self.inputs, self._slot)
+        self.inputs = as_input_list(inputs)
+        self._inputs = make_slots(self.inputs, self._slot)
         self._rows = rows_of(self.outputs, "Program")
         self._wrt = rows_of(self.wrt, "Program's wrt")
         for node in self.wrt:
@@ -106,7 +115,7 @@ class ProgramBase(Suggesting):
         return ArrayWeights(self._wrt, *(weights if isinstance(weights, tuple) else (weights, None)))
 
     def _slot(self, input: Any) -> InputSlot:
-        return slot_of(input)
+        return make_slot(input)
 
     # --- asking ---
 
@@ -120,7 +129,7 @@ class ProgramBase(Suggesting):
         has another shape or batches differ in length.
         """
         if unknown:
-            raise misfit(self.__call__, inputs, unknown)
+            raise describe_misfit(self.__call__, inputs, unknown)
         if feed is None:
             tables, path = self._tables, self._fast_path
             with tables.lock, GUARD:
@@ -137,7 +146,7 @@ class ProgramBase(Suggesting):
             self._refuse_stale()
             age = self._tables.cache.setdefault(AGE, object())
             fed = self._given(feed, inputs) if feed or inputs or self._unnamed else self._nothing
-            answers = self._ask(fed, self._kept.held)
+            answers = self._backend_and_numbers(fed, self._kept.held)
             form = call_signature(age, fed, inputs) if feed is None else None  # a question by name has no short way
             with self._tables.lock, GUARD:  # no column may move while machine code reads it
                 self._fast_path.close()
@@ -146,7 +155,7 @@ class ProgramBase(Suggesting):
                 if finite:
                     self._fast_path.remember(form, age, lambda: self._short_way(answers, fed, inputs))
             if not finite and GraphType._on_invalid != "ignore":
-                complain(answers.culprit(fed), GraphType._on_invalid)
+                report_invalid(answers.culprit(fed), GraphType._on_invalid)
         if self._single:
             return Answer(values[0], slopes[0] if slopes else [])
         return Answer(values, slopes)
@@ -157,12 +166,12 @@ class ProgramBase(Suggesting):
         if plain and len(fed.batches) in (0, len(inputs)):
             slots = self._inputs[: len(inputs)]
             return fast_path(answers, self._kept, fed.samples, self._single, slots, inputs)
-        return never
+        return no_fast_path
 
     def _given(self, feed: Feed | None, inputs: Sequence[Any] = ()) -> Inputs:
         self._refuse_stale()
         if len(inputs) > len(self._inputs):
-            raise too_many(self._tables, self._inputs, len(inputs))
+            raise too_many_inputs_error(self._tables, self._inputs, len(inputs))
         return check_inputs(self._tables, *self._pairs(feed, inputs))
 
     def _pairs(self, feed: Feed | None, inputs: Sequence[Any]) -> tuple[Feed | None, Iterable[tuple[InputSlot, Any]]]:
@@ -175,7 +184,7 @@ class ProgramBase(Suggesting):
         if home.closed or home is not self._tables:
             raise StaleNodeError(f"This Program's graph {home.closed}. Build the Program again.")
 
-    def _ask(self, fed: Inputs, weights: Weights | None) -> Backend:
+    def _backend_and_numbers(self, fed: Inputs, weights: Weights | None) -> Backend:
         """The backend for these batches; and PlaceHolders that were not fed get the numbers that they have."""
         if self._tables.unset:
             held = weights.places if weights is not None else ()
@@ -184,7 +193,7 @@ class ProgramBase(Suggesting):
         for row in answers.placeholders:  # they may have a value, though they were not fed now
             if row not in fed.numbers or fed is self._nothing:
                 if self._tables.stamp(row) == NEVER:
-                    raise missing(self._tables, [*self._inputs, *self._unnamed], row)
+                    raise missing_value_error(self._tables, [*self._inputs, *self._unnamed], row)
                 fed.numbers[row] = self._tables.values[row]
         return answers
 
@@ -273,16 +282,16 @@ class ProgramBase(Suggesting):
         >>> round(x.value, 6), history[0].item()
         (7.0, 1.0)
         """
-        from .descent import check_walk, descend, not_downhill
+        from .descent import check_arguments, descend, not_minimizable_error
 
         with self._lock:
             self._refuse_stale()
             if not self._single or not self.wrt or not self._movable:
-                raise not_downhill(self._tables, self._rows, self._wrt, self._single)
-            check_walk(rule, steps)
+                raise not_minimizable_error(self._tables, self._rows, self._wrt, self._single)
+            check_arguments(rule, steps)
             fed, held = self._given(feed, inputs), self._kept.read().tolist()
             self._kept.before_moving()
-            answers = self._ask(fed, None)
+            answers = self._backend_and_numbers(fed, None)
             if self._kept.held is not None:  # the Variables know nothing of them
                 fed = fed._replace(numbers={**fed.numbers, **dict(zip(self._wrt, held, strict=True))})
             with self._tables.lock, GUARD:

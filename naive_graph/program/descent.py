@@ -30,7 +30,7 @@ from ..engines.passes.lowering import Lowering
 from ..engines.passes.tracer import Rows, Tracer
 from ..errors import NodeError, OperandError
 from ..graph.graph import GraphType
-from ..graph.run_checks import complain
+from ..graph.run_checks import report_invalid
 from .backends import CompiledBackend, ReferenceBackend
 from .inputs import Inputs, feed
 from .update import FORMULA, beside, describe_value, formula_of, made_by, memories_of
@@ -120,7 +120,7 @@ class DescentStep(NamedTuple):
     leaf_of: dict[int, int]
 
 
-def step_of(lowering: Lowering, weights: Sequence[int], held: Sequence[float], rule: Any) -> DescentStep:
+def build_step(lowering: Lowering, weights: Sequence[int], held: Sequence[float], rule: Any) -> DescentStep:
     """One step of `minimize` as a plan. weights, held: the Variables' rows in the tables, and their values."""
     formula = formula_of(rule)
     memories, counts = memories_of(formula)
@@ -150,7 +150,7 @@ def step_of(lowering: Lowering, weights: Sequence[int], held: Sequence[float], r
 # --- running ------------------------------------------------------------------
 
 
-def check_walk(rule: Any, steps: Any) -> None:
+def check_arguments(rule: Any, steps: Any) -> None:
     """Refuse a rule that is none, or steps that are no whole number of at least 1."""
     if type(rule) is not float:  # as it mostly is
         formula_of(rule)
@@ -163,7 +163,7 @@ def check_walk(rule: Any, steps: Any) -> None:
         )
 
 
-def not_downhill(tables: Tables, outputs: Sequence[int], weights: Sequence[int], single: bool) -> NodeError:
+def not_minimizable_error(tables: Tables, outputs: Sequence[int], weights: Sequence[int], single: bool) -> NodeError:
     """The error for a Program that cannot be minimized. outputs, weights: rows in the tables."""
     if not single:
         one = "the node itself: Program(loss" if len(outputs) == 1 else "their sum perhaps: Program(a + b"
@@ -262,7 +262,7 @@ def _finish(answers: ReferenceBackend, inputs: Inputs, rule: Any, way: Any, seen
     weights = [way.weight(row) for row in answers.wrt]
     bad = np.flatnonzero(~np.isfinite(seen))
     if GraphType._on_invalid != "ignore" and (len(bad) or not all(map(math.isfinite, weights))):
-        complain(_diagnose(answers, inputs, rule, bad), GraphType._on_invalid)
+        report_invalid(_diagnose(answers, inputs, rule, bad), GraphType._on_invalid)
     if not len(bad) or bad[0] > 0:
         keep(weights)
 
@@ -296,7 +296,7 @@ def _select_runner(
         kept.begin(inputs, list(dict(zip(answers.wrt, held, strict=True)).values()), steps)
         return kept
     _check_leads_down(answers)
-    way = _CompiledDescent(machine, step_of(lowering, answers.wrt, held, rule), rate)
+    way = _CompiledDescent(machine, build_step(lowering, answers.wrt, held, rule), rate)
     way.begin(inputs, way.step.start, steps)
     return way
 
@@ -317,9 +317,9 @@ class _CompiledDescent:
     def begin(self, inputs: Inputs, start: Sequence[float], steps: int) -> None:
         """Stand at the start of a walk of so many steps."""
         self.inputs, self.patience = inputs, self.patience - steps
-        self._stand(self.code, start)
+        self._set_state(self.code, start)
 
-    def _stand(self, code: Any, values: Sequence[float]) -> None:
+    def _set_state(self, code: Any, values: Sequence[float]) -> None:
         feed(code, self.inputs)
         for row, value in zip(self.step.leaves, values, strict=True):
             code.put(row, value)
@@ -327,16 +327,16 @@ class _CompiledDescent:
     def run(self, history: Any) -> None:
         """Run as many steps as the history has places for."""
         if self.coming is not None and self.patience <= 0 and self.coming.is_done():
-            self._move(self.coming)
+            self._switch_to_compiled(self.coming)
         tables = self.inputs.tables
         with tables.lock, memoryview(tables.values) as view:
             self.code.repeat(view, history)
 
-    def _move(self, coming: BackgroundTask) -> None:
+    def _switch_to_compiled(self, coming: BackgroundTask) -> None:
         """Go on in compiled code, from where the level runs stand."""
         with suppress(NotCompilable):  # then level runs go on
             code = coming.result()
-            self._stand(code, [self.code.held(row) for row in self.step.leaves])
+            self._set_state(code, [self.code.held(row) for row in self.step.leaves])
             self.code = code
         self.coming = None
 

@@ -25,7 +25,7 @@ PLAIN = (np.dtype(np.float64), np.dtype(np.float32))  # each number of either is
 AGE = "age"  # key in the tables' cache: an object that is kept until the graph changes
 
 
-def never(inputs: Any) -> Found | None:
+def no_fast_path(inputs: Any) -> Found | None:
     """The null fast path: it returns None, so that the slow path is taken."""
     return None
 
@@ -41,7 +41,7 @@ class FastPath:
 
     def close(self) -> None:
         """Disable the fast path: the slow path may change the state that it uses."""
-        self.way: FastCall = never
+        self.way: FastCall = no_fast_path
         self.age = object()
 
     def remember(self, form: Any, age: object, make: Callable[[], FastCall]) -> None:
@@ -67,7 +67,7 @@ def fast_path(
     instead of a list. inputs, given: the slots and values of the call: all batches, or floats and arrays of one sample.
     """
     if not isinstance(answers, CompiledBackend) or not _can_be_fed(answers, inputs):
-        return never
+        return no_fast_path
     code, source = answers.tape, kept.source()
     with memoryview(source) as view:
         code.set_source(view)
@@ -88,7 +88,7 @@ def fast_path(
         values, slopes = as_list(read_values()), [read() for read in slope_readers]
         return (values[0], slopes[0] if slopes else []) if single else (values, slopes)
 
-    return again if answers.stays else _count_runs(answers, again)
+    return again if answers.is_final else _count_runs(answers, again)
 
 
 def _count_runs(answers: CompiledBackend, way: FastCall) -> FastCall:

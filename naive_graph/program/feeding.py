@@ -13,26 +13,26 @@ from ..core.number import floats, number, shortened
 from ..core.rules import Arithmetic
 from ..core.tables import Tables
 from ..errors import FeedError, NodeError, NumberError, PlaceHolderError
+from ..graph.node_factory import CURRENT
 from ..graph.nodes import Node, PlaceHolder, is_leaf_variable, is_tensor, rows_of
-from ..graph.registry import CURRENT
-from ..graph.run_checks import fed_rows
+from ..graph.run_checks import feed_items
 from .inputs import Batch, Inputs, InputSlot
 
 
-def nodes_of(given: Any, who: str) -> list[Any]:
+def as_node_list(given: Any, who: str) -> list[Any]:
     """A node, or a list of them, as a list."""
     if isinstance(given, Node):
         return [given]
     if isinstance(given, (str, Mapping, Set)) or not _is_iterable(given):  # a set has no order, so no first output
-        raise no_node(given, who)
+        raise not_a_node_error(given, who)
     nodes = list(given)
     for node in nodes:
         if not isinstance(node, Node):
-            raise no_node(node, who)
+            raise not_a_node_error(node, who)
     return nodes
 
 
-def no_node(given: Any, who: str) -> NodeError:
+def not_a_node_error(given: Any, who: str) -> NodeError:
     hint = " A number becomes a node so: x = Graph.Variable(1.0)." if hasattr(given, "__float__") else ""
     if isinstance(given, (list, tuple)):
         hint = " Give one list, without lists in it."
@@ -54,12 +54,12 @@ def is_single(given: Any) -> bool:
     return isinstance(given, Node) or getattr(given, "shape", None) == ()
 
 
-def inputs_of(given: Any) -> list[Any]:
+def as_input_list(given: Any) -> list[Any]:
     """An input, or several, as a list."""
     return list(given) if _is_iterable(given) and not isinstance(given, (str, Arithmetic)) else [given]
 
 
-def slots_of(inputs: list[Any], slot: Callable[[Any], InputSlot]) -> list[InputSlot]:
+def make_slots(inputs: list[Any], slot: Callable[[Any], InputSlot]) -> list[InputSlot]:
     """The slots that a call fills, one for each input. slot: makes the slot of an input."""
     slots = [slot(input_) for input_ in inputs]
     if twice := [
@@ -71,7 +71,7 @@ def slots_of(inputs: list[Any], slot: Callable[[Any], InputSlot]) -> list[InputS
     return slots
 
 
-def slot_of(input: Any) -> InputSlot:
+def make_slot(input: Any) -> InputSlot:
     """The slot of a PlaceHolder, or of a list of them."""
     alone = isinstance(input, (str, Node)) or not _is_iterable(input)
     placeholders = [input] if alone else list(input)
@@ -93,14 +93,14 @@ def check_inputs(tables: Tables, feed: Mapping[Any, Any] | None, pairs: Iterable
     fed = Inputs(tables, {}, [])
     for slot, values in pairs:
         if slot.shape:
-            _add_array(fed, slot, values)
+            _add_array_input(fed, slot, values)
         else:
-            _add(fed, slot, values)
+            _add_scalar_input(fed, slot, values)
     seen = {*fed.numbers, *(row for batch in fed.batches for row in batch.rows)} if feed else set()
-    for row, values in fed_rows({} if feed is None else feed):
+    for row, values in feed_items({} if feed is None else feed):
         if row in seen:
             raise FeedError(f"{tables.label(row)} is fed twice. Feed it among the inputs, or by name.")
-        _add(fed, InputSlot((row,), ()), values)
+        _add_scalar_input(fed, InputSlot((row,), ()), values)
     if len({batch.columns.shape[1] for batch in fed.batches}) > 1:
         sizes = ", ".join(f"{tables.label(batch.rows[0])} {batch.columns.shape[1]}" for batch in fed.batches)
         raise FeedError(f"All batches must have one length; here: {sizes}.")
@@ -118,13 +118,15 @@ def _array(values: Any, takes: str) -> Any:
     if not array.size and array.ndim:
         raise FeedError(f"{takes}, of one sample at least; this array of shape {array.shape} has no sample in it.")
     if array.dtype.kind not in "fiu":
-        raise FeedError(f"{takes}; not an array of shape {array.shape} and kind {array.dtype}. {_numbers_of(array)}")
+        raise FeedError(
+            f"{takes}; not an array of shape {array.shape} and kind {array.dtype}. {_conversion_hint(array)}"
+        )
     if hasattr(values, "mask") and np.ma.is_masked(values):
         raise FeedError(f"{takes}; of this array some are masked. Choose numbers for them: values.filled(0.0).")
     return array
 
 
-def _numbers_of(array: Any) -> str:
+def _conversion_hint(array: Any) -> str:
     """The advice how an array of something else becomes one of numbers."""
     if array.dtype.names:
         return "Take the columns of the table: np.column_stack([table[name] for name in table.dtype.names])."
@@ -135,14 +137,14 @@ def _numbers_of(array: Any) -> str:
     return "Convert it first: np.array(values, float)."
 
 
-def _is_clear(values: Any, dimensions: int) -> bool:
+def _is_plain_float_array(values: Any, dimensions: int) -> bool:
     """Whether it is a plain array of floats, not empty: the usual case, which needs no further check."""
     return type(values) is np.ndarray and values.ndim == dimensions and values.dtype == np.float64 and values.size > 0
 
 
-def _add(fed: Inputs, slot: InputSlot, values: Any) -> None:
+def _add_scalar_input(fed: Inputs, slot: InputSlot, values: Any) -> None:
     """Add what is given for a slot of shape (): a number, or one for each sample."""
-    if _is_clear(values, 1):
+    if _is_plain_float_array(values, 1):
         fed.batches.append(Batch(slot.rows, values[None]))
         return
     label = slot.label(fed.tables)
@@ -167,10 +169,10 @@ def _one_number(values: Any, label: str, takes: str) -> float:
     return number(values, label)
 
 
-def _add_array(fed: Inputs, slot: InputSlot, values: Any) -> None:
+def _add_array_input(fed: Inputs, slot: InputSlot, values: Any) -> None:
     """Add what is given for a slot with a shape: an array of it, or one for each sample."""
     rows, shape = slot.rows, slot.shape
-    if _is_clear(values, len(shape) + 1) and values.shape[1:] == shape:
+    if _is_plain_float_array(values, len(shape) + 1) and values.shape[1:] == shape:
         fed.batches.append(Batch(rows, values.reshape(-1, len(rows)).T))
         return
     who = slot.label(fed.tables)
@@ -179,7 +181,7 @@ def _add_array(fed: Inputs, slot: InputSlot, values: Any) -> None:
     )
     array = _array(values, takes)
     if array.shape[-len(shape) :] != shape or array.ndim > len(shape) + 1:
-        raise FeedError(f"{takes}, not one of shape {array.shape} and kind {array.dtype}.{_suggest_fit(slot, array)}")
+        raise FeedError(f"{takes}, not one of shape {array.shape} and kind {array.dtype}.{_shape_hint(slot, array)}")
     numbers = floats(array, takes).reshape(-1, len(rows))
     if array.ndim == len(shape):
         fed.numbers.update(zip(rows, numbers[0].tolist(), strict=True))
@@ -187,7 +189,7 @@ def _add_array(fed: Inputs, slot: InputSlot, values: Any) -> None:
         fed.batches.append(Batch(rows, numbers.T))
 
 
-def _suggest_fit(slot: InputSlot, array: Any) -> str:
+def _shape_hint(slot: InputSlot, array: Any) -> str:
     """The advice how an array could be made to fit."""
     count, shape = len(slot.rows), slot.shape
     if slot.leaf is None:
@@ -201,7 +203,7 @@ def _suggest_fit(slot: InputSlot, array: Any) -> str:
     return ""
 
 
-def too_many(tables: Tables, inputs: Sequence[InputSlot], count: int) -> FeedError:
+def too_many_inputs_error(tables: Tables, inputs: Sequence[InputSlot], count: int) -> FeedError:
     """The error for a call with more inputs than the Program takes."""
     if not inputs:
         return FeedError(
@@ -215,7 +217,7 @@ def too_many(tables: Tables, inputs: Sequence[InputSlot], count: int) -> FeedErr
     return FeedError(f"This Program takes {takes}, and was given {count}.")
 
 
-def missing(tables: Tables, inputs: Sequence[InputSlot], row: int) -> PlaceHolderError:
+def missing_value_error(tables: Tables, inputs: Sequence[InputSlot], row: int) -> PlaceHolderError:
     """The error for a PlaceHolder that is needed and has no value."""
     places = [k for k, slot in enumerate(inputs, 1) if row in slot.rows]
     leaf = inputs[places[0] - 1].leaf if places else None

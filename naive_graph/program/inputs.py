@@ -78,10 +78,10 @@ def places_of(code: Any, rows: Sequence[int], of_samples: bool) -> tuple[Any, An
     fed = [code.ir.sources[leaf].row for leaf in code.fed[1]] if of_samples else code.fed_rows
     place_of = {row: offset for offset, row in enumerate(fed, 0 if of_samples else code.fed_at.start)}
     read = [index for index, row in enumerate(rows) if row in place_of]
-    return as_slice(read), as_slice([place_of[rows[index]] for index in read])
+    return slice_if_consecutive(read), slice_if_consecutive([place_of[rows[index]] for index in read])
 
 
-def as_slice(places: Sequence[int]) -> Any:
+def slice_if_consecutive(places: Sequence[int]) -> Any:
     """The indices as a slice if they are consecutive (which copies several times faster), else as an array."""
     first = places[0] if places else 0
     neighbours = list(places) == list(range(first, first + len(places)))

@@ -13,7 +13,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from ..core.guesses import explains
+from ..core.did_you_mean import explains
 from ..graph.nodes import is_tensor
 from .base import ProgramBase
 

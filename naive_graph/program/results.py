@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..engines.passes.ir import IR, NONE, Sample
-from .inputs import as_slice
+from .inputs import slice_if_consecutive
 
 
 class ResultPick(NamedTuple):
@@ -73,7 +73,7 @@ def _pick(places: list[tuple[int, int]], spread: Sequence[bool]) -> ResultPick |
     groups = {group for group, _ in places}
     if len(groups) > 1 or (any(spread) and 0 in groups):
         return PickEach([ResultPick(group, slice(position, position + 1)) for group, position in places], spread)
-    return ResultPick(groups.pop(), as_slice([position for _, position in places]))
+    return ResultPick(groups.pop(), slice_if_consecutive([position for _, position in places]))
 
 
 def all_finite(found: Any) -> bool:

@@ -18,7 +18,7 @@ from typing import Any, Never, NoReturn
 
 import numpy as np
 
-from ..core.guesses import misfit
+from ..core.did_you_mean import describe_misfit
 from ..core.rules import Arithmetic
 from ..errors import FeedError, NodeError
 from ..graph.nodes import Node, is_leaf_variable
@@ -28,9 +28,9 @@ from ..tensor.index import Shape
 from ..tensor.lowering.lower import lower
 from ..tensor.nodes import LeafNode, LeafType
 from .base import Answer, Feed, ProgramBase
-from .fast_path import never
-from .feeding import no_node, slot_of
-from .inputs import Inputs, InputSlot, as_slice
+from .fast_path import no_fast_path
+from .feeding import make_slot, not_a_node_error
+from .inputs import Inputs, InputSlot, slice_if_consecutive
 from .weights import ArrayWeights, VariableWeights
 
 Parts = list[tuple[slice, Shape]]  # where each tensor's elements are among all, and its shape
@@ -75,7 +75,7 @@ class TensorProgramBase(ProgramBase):
 
     def _slot(self, input: Any) -> InputSlot:
         if not isinstance(input, TensorNode):
-            return slot_of(input)
+            return make_slot(input)
         if not isinstance(input, LeafNode) or input.leaf_type != LeafType.INPUT or input.nodes is not None:
             raise FeedError(f"An input is made with x = LeafNode.input(shape), or is a PlaceHolder; not {input.label}.")
         return InputSlot(tuple(lower(input).rows.ravel().tolist()), input.shape, input)
@@ -88,7 +88,7 @@ class TensorProgramBase(ProgramBase):
     def __call__(self, *inputs: Any, feed: Feed | None = None, **unknown: Never) -> Answer:
         """The values and the derivatives, in the tensors' shapes."""
         if unknown:
-            raise misfit(self.__call__, inputs, unknown)
+            raise describe_misfit(self.__call__, inputs, unknown)
         values, rows = self._flat(inputs, feed)
         found = [_reshape_entries(values[part], shape) for part, shape in self._values]
         slopes = (
@@ -137,7 +137,7 @@ class TensorProgramBase(ProgramBase):
 
     def _short_way(self, *call: Any) -> Any:
         """Inputs that are places are looked at in every call."""
-        return never if self._checks else super()._short_way(*call)
+        return no_fast_path if self._checks else super()._short_way(*call)
 
     def _collect_slopes(self, rows: Sequence[Any], shape: Shape) -> Any:
         """The derivatives of one output. rows: for each of its elements those with respect to all that is in wrt."""
@@ -171,7 +171,7 @@ class LeafWeights(ArrayWeights):
         if self.model is not None:
             array, places = self.model.held, np.concatenate([np.ravel(leaf.places) for leaf in self._leaves])
             if not self._tables:
-                self.together = as_slice(places[: sum(each.size for each in moved)].tolist())
+                self.together = slice_if_consecutive(places[: sum(each.size for each in moved)].tolist())
         super().__init__(rows, array, places)
 
     def settle(self) -> None:
@@ -211,7 +211,7 @@ def _tensors(nodes: Any, who: str) -> tuple[list[Any], bool]:
     tensors = [LeafNode.of(node) if isinstance(node, Node) else node for node in ([nodes] if alone else nodes)]
     for tensor in tensors:
         if not isinstance(tensor, TensorNode):
-            raise no_node(tensor, who)
+            raise not_a_node_error(tensor, who)
         tensor.home  # noqa: B018 - refuses a stale tensor
     return tensors, alone
 

@@ -17,7 +17,7 @@ import numpy as np
 from ..core.number import shortened
 from ..core.tables import Tables
 from ..errors import FeedError
-from .inputs import Weights, as_slice
+from .inputs import Weights, slice_if_consecutive
 
 
 class VariableWeights:
@@ -26,7 +26,7 @@ class VariableWeights:
     held: Weights | None = None
 
     def __init__(self, tables: Tables, rows: Sequence[int]) -> None:
-        self.tables, self.rows, self._where = tables, rows, as_slice(rows)
+        self.tables, self.rows, self._where = tables, rows, slice_if_consecutive(rows)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> VariableWeights:
         return self  # Variables are not copied
@@ -59,7 +59,7 @@ class ArrayWeights:
             )
         if where.size and (where.dtype.kind not in "iu" or where.min() < 0 or where.max() >= len(array)):
             raise FeedError(f"The places of weights are whole numbers from 0 to {len(array) - 1}.")
-        self._rows, self._where = rows, as_slice(where.tolist())
+        self._rows, self._where = rows, slice_if_consecutive(where.tolist())
         self.held = Weights(array, dict(zip(rows, where.tolist(), strict=True)))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> ArrayWeights:

@@ -30,24 +30,24 @@ class ParsedExpression:
 
     def __str__(self) -> str:
         """The source text, with only the brackets needed. Not recursive, so deep nesting cannot overflow the stack."""
-        done: list[str] = []
+        pieces: list[str] = []
         waiting: list[Any] = [self]
         while waiting:
             node = waiting.pop()
             if isinstance(node, str):
-                done.append(node)
+                pieces.append(node)
             elif node.kind in ("number", "string", "name"):
-                done.append(node.parts[0])
+                pieces.append(node.parts[0])
             elif node.kind == "tuple":
                 commas = [piece for part in node.parts for piece in (part, ", ")][:-1]
                 waiting += reversed(["(", *commas, *[","] * (len(node.parts) == 1), ")"])
             elif node.kind == "neg":
-                waiting += reversed(["-", *node._bracket_part(0, 0)])
+                waiting += reversed(["-", *node._bracket_operand(0, 0)])
             else:
-                waiting += reversed([*node._bracket_part(0, 0), SIGNS[node.kind], *node._bracket_part(1, 1)])
-        return "".join(done)
+                waiting += reversed([*node._bracket_operand(0, 0), SIGNS[node.kind], *node._bracket_operand(1, 1)])
+        return "".join(pieces)
 
-    def _bracket_part(self, index: int, tighter: int) -> list[Any]:
+    def _bracket_operand(self, index: int, tighter: int) -> list[Any]:
         """Operand `index`, in brackets if its precedence is too low there: a - (b - c)."""
         part = self.parts[index]
         loose = BINDS.get(part.kind, 9) < BINDS[self.kind] + tighter
@@ -64,7 +64,7 @@ class ParsedExpression:
 
 
 @dataclass(frozen=True)
-class PlacedName:
+class LocatedName:
     """A name with its position; comparison ignores the position."""
 
     text: str
@@ -80,7 +80,7 @@ class Argument:
     """An argument of a layer or network, positional or named."""
 
     value: ParsedExpression
-    name: PlacedName | None = None
+    name: LocatedName | None = None
 
     def __str__(self) -> str:
         return f"{self.name}={self.value}" if self.name else str(self.value)
@@ -90,7 +90,7 @@ class Argument:
 class LayerStatement:
     """`add Dense(3, 0);`"""
 
-    name: PlacedName
+    name: LocatedName
     arguments: tuple[Argument, ...]
 
     def __str__(self) -> str:
@@ -101,8 +101,8 @@ class LayerStatement:
 class StreamDeclaration:
     """`stream<double x> data, label;`"""
 
-    fields: tuple[tuple[PlacedName, PlacedName], ...]  # type and name
-    names: tuple[PlacedName, ...]
+    fields: tuple[tuple[LocatedName, LocatedName], ...]  # type and name
+    names: tuple[LocatedName, ...]
 
     def __str__(self) -> str:
         fields = ", ".join(f"{kind} {name}" for kind, name in self.fields)
@@ -113,8 +113,8 @@ class StreamDeclaration:
 class ConstantDeclaration:
     """`int units = 3, twice = 2*units;`"""
 
-    type: PlacedName
-    constants: tuple[tuple[PlacedName, ParsedExpression], ...]
+    type: LocatedName
+    constants: tuple[tuple[LocatedName, ParsedExpression], ...]
 
     def __str__(self) -> str:
         return f"{self.type} {', '.join(f'{name} = {value}' for name, value in self.constants)};"
@@ -124,9 +124,9 @@ class ConstantDeclaration:
 class SequentialStatement:
     """`result = sequential (data, label) (arguments) { layers };`"""
 
-    result: PlacedName
-    data: PlacedName
-    labels: PlacedName
+    result: LocatedName
+    data: LocatedName
+    labels: LocatedName
     arguments: tuple[Argument, ...]
     layers: tuple[LayerStatement, ...]
 
@@ -142,7 +142,7 @@ Statement = StreamDeclaration | ConstantDeclaration | SequentialStatement
 class CompositeStatement:
     """`composite Main() { statements }`"""
 
-    name: PlacedName
+    name: LocatedName
     statements: tuple[Statement, ...]
 
     def __str__(self) -> str:

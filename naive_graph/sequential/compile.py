@@ -18,15 +18,15 @@ from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
-from ..core.guesses import near
+from ..core.did_you_mean import suggest
 from ..errors import SequentialError, SequentialWarning
-from .ast import Argument, LayerStatement, PlacedName, ProgramTree, SequentialStatement, StreamDeclaration
+from .ast import Argument, LayerStatement, LocatedName, ProgramTree, SequentialStatement, StreamDeclaration
 from .composite import Composite
 from .layer_args import bind
 from .layers import LAYERS, Layer
 from .model import Sequential
 from .network import TRAINING, WHO, Streams
-from .parser import Reading, error_at
+from .parser import ParsedText, error_at
 
 
 class ParsedProgram:
@@ -81,21 +81,21 @@ def parse(text: str) -> ParsedProgram:
     >>> parse(text)["y"].layers
     [<1: Dense(3), (4,) to (3,)>]
     """
-    reading = Reading(text)
-    declared: dict[str, PlacedName] = {}
+    parsed = ParsedText(text)
+    declared: dict[str, LocatedName] = {}
     networks: dict[str, Sequential] = {}
-    for statement in reading.tree.statements if reading.tree else ():
-        with reading.noting():
+    for statement in parsed.tree.statements if parsed.tree else ():
+        with parsed.collect_errors():
             if isinstance(statement, StreamDeclaration):
-                _declare(statement, declared, reading)
+                _declare_streams(statement, declared, parsed)
             elif isinstance(statement, SequentialStatement):
-                _make(statement, declared, networks, reading)
-    reading.complain()
-    assert reading.tree is not None
-    return ParsedProgram(reading.tree, networks)
+                _make_network(statement, declared, networks, parsed)
+    parsed.raise_errors()
+    assert parsed.tree is not None
+    return ParsedProgram(parsed.tree, networks)
 
 
-def _declare(statement: StreamDeclaration, declared: dict[str, PlacedName], reading: Reading) -> None:
+def _declare_streams(statement: StreamDeclaration, declared: dict[str, LocatedName], reading: ParsedText) -> None:
     kind, _ = statement.fields[0]
     if len(statement.fields) > 1:
         raise error_at(statement.fields[1][0], "BAD_TYPE", "a stream has one field, as in stream<double x>.")
@@ -110,14 +110,17 @@ def _declare(statement: StreamDeclaration, declared: dict[str, PlacedName], read
         declared[name.text] = name
 
 
-def _make(
-    statement: SequentialStatement, declared: dict[str, PlacedName], networks: dict[str, Sequential], reading: Reading
+def _make_network(
+    statement: SequentialStatement,
+    declared: dict[str, LocatedName],
+    networks: dict[str, Sequential],
+    reading: ParsedText,
 ) -> None:
     """Build the network of a statement, or collect its errors; may raise the last of them."""
     result, data, labels = statement.result, statement.data, statement.labels
     for name in (result, data, labels):
         if name.text not in declared:
-            meant = near(name.text, declared, " (did you mean {})")
+            meant = suggest(name.text, declared, " (did you mean {})")
             says = f"declare it: stream<double x> {name};"
             reading.add(error_at(name, "UNDECLARED_STREAM", says, f"{name}{meant}"))
     if result.text in (*networks, data.text, labels.text):
@@ -128,9 +131,9 @@ def _make(
         reading.add(error_at(labels, "DUPLICATE_NAME", says, labels.text))
     layers: list[Layer] = []
     for layer in statement.layers:
-        with reading.noting():
+        with reading.collect_errors():
             if all(argument.value.value is not None for argument in layer.arguments):  # else reported already
-                layers.append(_layer(layer))
+                layers.append(_make_layer(layer))
     if any(argument.value.value is None for argument in statement.arguments):
         return
     positional, named = _split_arguments(statement.arguments)
@@ -146,23 +149,23 @@ def _make(
             networks[result.text] = Sequential.of(layers, positional, named, streams, pipelined=True)
     except SequentialError as error:
         which = 2 if error.argument == "batch_size" and len(positional) > 2 else error.argument
-        where: Any = _argument(statement.arguments, which) or result
+        where: Any = _find_argument(statement.arguments, which) or result
         if number := error.layer:
             where = statement.layers[number - 1].name
         raise error.at(where.line, where.column) from None
 
 
-def _layer(statement: LayerStatement) -> Layer:
+def _make_layer(statement: LayerStatement) -> Layer:
     name = statement.name
     if name.text not in LAYERS:
-        meant = near(name.text, LAYERS, " (did you mean {})")
+        meant = suggest(name.text, LAYERS, " (did you mean {})")
         alone = " Dense lays what it is given in a row by itself." * (name.text == "Flatten")
         raise error_at(name, "UNKNOWN_LAYER", f"there are {', '.join(LAYERS)}.{alone}", f"{name}{meant}")
     positional, named = _split_arguments(statement.arguments)
     try:
         return LAYERS[name.text](*positional, **named)
     except SequentialError as error:
-        where = _argument(statement.arguments, error.argument) or name
+        where = _find_argument(statement.arguments, error.argument) or name
         raise error.at(where.line, where.column) from None
 
 
@@ -176,7 +179,7 @@ def _split_arguments(arguments: tuple[Argument, ...]) -> tuple[list[Any], dict[s
     return [argument.value.value for argument in arguments if not argument.name], named
 
 
-def _argument(arguments: tuple[Argument, ...], which: int | str | None) -> Any:
+def _find_argument(arguments: tuple[Argument, ...], which: int | str | None) -> Any:
     """Find an argument in the text, by its position or its name; None if it is not there."""
     if isinstance(which, int) and which < len(arguments):
         return arguments[which].value

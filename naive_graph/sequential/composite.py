@@ -31,20 +31,20 @@ from typing import Any
 
 import numpy as np
 
-from ..core.guesses import near
+from ..core.did_you_mean import suggest
 from ..core.number import shortened
 from ..errors import SequentialError
 from ..tensor.base import TensorNode
 from .dataflow import Dataflow, Stream, StreamOperator
-from .layer_args import Field, fit_field, whole, word
-from .network import Network, numbers_of
-from .sdf_runtime import Firing, NetworkMachine, in_turn
-from .weight_staleness import Gradients, Versions, fire_operators
+from .layer_args import Field, identifier, int_at_least, validate_field
+from .network import Network, to_float_array
+from .sdf_runtime import Firing, NetworkMachine, ready_operators
+from .weight_staleness import DoubleBuffer, Gradients, fire_operators
 
 Array = Any
 Work = Callable[..., Any]
 Rates = int | Sequence[int]
-NAME = Field("name", word)
+NAME = Field("name", identifier)
 
 
 class Composite(Dataflow):
@@ -72,11 +72,11 @@ class Composite(Dataflow):
     def input(self, *names: str) -> None:
         """Add input streams, whose numbers are given to `run`."""
         for name in names:
-            self.connect(fit_field("a stream", NAME, name), "", "", (1,))
+            self.connect(validate_field("a stream", NAME, name), "", "", (1,))
 
     def source(self, name: str, values: Iterable[float], push: int = 1) -> None:
         """An operator that puts numbers into a stream; those of a file are `np.load(path)` or `np.loadtxt(path)`."""
-        held = numbers_of(values if isinstance(values, np.ndarray) else list(values), name).ravel()
+        held = to_float_array(values if isinstance(values, np.ndarray) else list(values), name).ravel()
         made = self._add("source", f"source_{name}", lambda: lambda window: window, [name], [], push=push)
         self.values[f"{made}()"] = held
 
@@ -100,13 +100,13 @@ class Composite(Dataflow):
 
     def roundrobin(self, outputs: Sequence[str], stream: str, rates: Rates = 1) -> None:
         """Add a round-robin split: distribute the numbers of a stream over the outputs in turns."""
-        push = _rates("rates", rates, len(outputs))
+        push = _parse_rates("rates", rates, len(outputs))
         divide = partial(np.split, indices_or_sections=np.cumsum(push)[:-1])
         self._add("roundrobin", f"split_{stream}", lambda: divide, outputs, [stream], push=push, pop=sum(push))
 
     def join(self, output: str, streams: Sequence[str], rates: Rates = 1) -> None:
         """Add a round-robin join: numbers of each stream in turns; the inverse of `roundrobin`."""
-        pop = _rates("rates", rates, len(streams))
+        pop = _parse_rates("rates", rates, len(streams))
         put = sum(pop)
         self._add(
             "join", f"join_{output}", lambda: lambda *parts: np.concatenate(parts), [output], streams, push=put, pop=pop
@@ -121,7 +121,9 @@ class Composite(Dataflow):
             raise SequentialError("ARG_TYPE", f"it is a Sequential, not {shortened(network)}.", "network")
         sizes = [int(np.prod(shape)) for shape in (network.input_shape, network.output_shape)]
         name, reads = f"sequential_{output}", [data, labels]
-        made = self._add("network", name, partial(_learning, network), [output], reads, push=sizes[0], pop=sizes)
+        made = self._add(
+            "network", name, partial(_make_network_work, network), [output], reads, push=sizes[0], pop=sizes
+        )
         self.networks[made] = network
 
     def sink(self, stream: str) -> None:
@@ -135,25 +137,25 @@ class Composite(Dataflow):
         push: Rates = 1, pop: Rates = 1, peek: Rates = 0,
     ) -> str:  # fmt: skip
         """Add an operator with its streams; return its name. Raises SequentialError before anything is added."""
-        puts, takes = _rates("push", push, len(outputs)), _rates("pop", pop, len(inputs))
-        sees = _rates("peek", peek, len(inputs), 0)
+        push_rates, pop_rates = _parse_rates("push", push, len(outputs)), _parse_rates("pop", pop, len(inputs))
+        peek_rates = _parse_rates("peek", peek, len(inputs), 0)
         for input_ in inputs:
             if input_ not in self.streams:
-                meant = near(input_, self.streams, " (did you mean {}?)")
+                meant = suggest(input_, self.streams, " (did you mean {}?)")
                 raise SequentialError("UNDECLARED_STREAM", f"no operator before writes it{meant}.", input_)
         for output in outputs:
-            fit_field("a stream", NAME, output)
+            validate_field("a stream", NAME, output)
             if output in self.streams or list(outputs).count(output) > 1:
                 raise SequentialError("DUPLICATE_NAME", "there is a stream of this name. Choose another.", output)
-        operator = self.add(StreamOperator(_free(name, self.operators), kind))
-        for stream, taken, seen in zip(inputs, takes, sees):
-            self._let_read(operator, stream, taken, seen)
-        for stream, put in zip(outputs, puts):
+        operator = self.add(StreamOperator(_unique_name(name, self.operators), kind))
+        for stream, taken, seen in zip(inputs, pop_rates, peek_rates):
+            self._connect_reader(operator, stream, taken, seen)
+        for stream, put in zip(outputs, push_rates):
             self.connect(stream, operator.name, "", (put,))
         self.begin[operator.name] = begin
         return operator.name
 
-    def _let_read(self, operator: StreamOperator, name: str, pop: int, peek: int) -> None:
+    def _connect_reader(self, operator: StreamOperator, name: str, pop: int, peek: int) -> None:
         """Connect an operator to a stream that it reads; if the stream has a reader already, to a copy of it."""
         if self.streams[name].reader:
             name = self._branch(name)
@@ -166,7 +168,7 @@ class Composite(Dataflow):
         stream = self.streams[name]
         reader = self.operators[stream.reader]
         if reader.kind != "copy":
-            copied = StreamOperator(_free(f"copy_{name}", self.operators), "copy", inputs=[name])
+            copied = StreamOperator(_unique_name(f"copy_{name}", self.operators), "copy", inputs=[name])
             before = list(self.operators.items())
             before.insert(list(self.operators).index(reader.name), (copied.name, copied))
             self.operators = dict(before)
@@ -176,7 +178,7 @@ class Composite(Dataflow):
             self.streams[first] = Stream(first, copied.name, reader.name, (1,), stream.pop, stream.peek)
             reader.inputs[reader.inputs.index(name)] = first
             reader = copied
-        made = _free(f"{name}_{len(reader.outputs) + 1}", self.streams)
+        made = _unique_name(f"{name}_{len(reader.outputs) + 1}", self.streams)
         self.connect(made, reader.name, "", (1,))
         return made
 
@@ -187,50 +189,52 @@ class Composite(Dataflow):
 
         feeds: numbers for each stream from outside, in an array of any shape. Raises SequentialError.
         """
-        queues = self._queues(feeds)
+        queues = self._initial_queues(feeds)
         deque(self._firings(queues, self.networks), maxlen=0)
         ends = {name for name, operator in self.operators.items() if operator.kind == "sink"} | {""}
         return {name: np.array(queues[name]) for name, stream in self.streams.items() if stream.reader in ends}
 
-    def _queues(self, feeds: Mapping[str, Any] | None) -> dict[str, deque[float]]:
+    def _initial_queues(self, feeds: Mapping[str, Any] | None) -> dict[str, deque[float]]:
         """The initial contents of each stream and each source."""
         outside = [stream.name for stream in self.streams.values() if not stream.writer]
         if not isinstance(feeds or {}, Mapping) or set(feeds or {}) != set(outside):
             message = f"it holds numbers for {', '.join(outside) or 'no stream: none comes from outside'}."
             raise SequentialError("UNDECLARED_STREAM", message, "feeds")
-        held = {name: numbers_of(values, name).ravel() for name, values in (feeds or {}).items()} | self.values
+        held = {name: to_float_array(values, name).ravel() for name, values in (feeds or {}).items()} | self.values
         return {name: deque[float](held.get(name, ())) for name in (*self.streams, *self.values)}  # sources: "name()"
 
     def _firings(self, queues: Mapping[str, deque[float]], networks: Mapping[str, Network]) -> Iterator[Firing]:
         """Fire operators until none can, and yield each firing; the given networks are trained."""
         works = {name: begin() for name, begin in self.begin.items() if name not in networks}
-        works |= {name: _learning(network) for name, network in networks.items()}
-        takes = {name: self._takes(operator) for name, operator in self.operators.items()}
+        works |= {name: _make_network_work(network) for name, network in networks.items()}
+        input_rates = {name: self._input_rates(operator) for name, operator in self.operators.items()}
         times = dict.fromkeys(self.operators, 0)
 
         def can_fire(name: str) -> bool:
-            return bool(takes[name]) and all(len(queues[stream_name]) >= peek for stream_name, _, peek in takes[name])
+            return bool(input_rates[name]) and all(
+                len(queues[stream_name]) >= peek for stream_name, _, peek in input_rates[name]
+            )
 
-        for name in in_turn(self, can_fire):
-            taken = {each: np.array([*islice(queues[each], peek)]) for each, _, peek in takes[name]}
-            outputs = dict(self._given(self.operators[name], works[name](*taken.values())))
+        for name in ready_operators(self, can_fire):
+            windows = {each: np.array([*islice(queues[each], peek)]) for each, _, peek in input_rates[name]}
+            outputs = dict(self._given(self.operators[name], works[name](*windows.values())))
             times[name] += 1
-            for source, pop, _ in takes[name]:
+            for source, pop, _ in input_rates[name]:
                 for _ in range(pop):
                     queues[source].popleft()
             for stream, numbers in outputs.items():
                 queues[stream].extend(numbers.tolist())
             yield Firing(
-                name, times[name], {input_: taken[input_] for input_ in self.operators[name].inputs}, outputs, {}
+                name, times[name], {input_: windows[input_] for input_ in self.operators[name].inputs}, outputs, {}
             )
 
     def _watch_run(self, feeds: Mapping[str, Any] | None) -> tuple[dict[str, Array], Iterator[Firing]]:
         """The streams' initial contents, and all firings, with copies of the networks in place of them."""
-        queues = self._queues(feeds)
+        queues = self._initial_queues(feeds)
         held = {name: np.array(queue) for name, queue in queues.items() if queue and name in self.streams}
         return held, self._firings(queues, deepcopy(self.networks))
 
-    def _takes(self, operator: StreamOperator) -> list[tuple[str, int, int]]:
+    def _input_rates(self, operator: StreamOperator) -> list[tuple[str, int, int]]:
         """The inputs of an operator, as (queue, pop, peek). A sink has none: its numbers stay in its stream."""
         if operator.kind == "source":
             push = self.streams[operator.outputs[0]].push
@@ -260,22 +264,24 @@ class Composite(Dataflow):
 
     def replaced(self) -> Dataflow:
         """Inline the dataflow of each network; its operators and streams get the network operator's name as prefix."""
-        made, readers, writers = Dataflow([], self.name), dict[str, str](), dict[str, str]()
+        inlined, readers, writers = Dataflow([], self.name), dict[str, str](), dict[str, str]()
         for name, operator in self.operators.items():
             if name not in self.networks:
-                made.add(StreamOperator(name, operator.kind))
+                inlined.add(StreamOperator(name, operator.kind))
                 continue
             network = self.networks[name]
             flow = Network.expand(network)
             for inner in flow.operators.values():
-                made.add(
-                    StreamOperator(f"{name}.{inner.name}", inner.kind, inner.layer and inner.layer + len(made.layers))
+                inlined.add(
+                    StreamOperator(
+                        f"{name}.{inner.name}", inner.kind, inner.layer and inner.layer + len(inlined.layers)
+                    )
                 )
-            made.layers += flow.layers
+            inlined.layers += flow.layers
             for stream in flow.streams.values():
                 writer, reader = f"{name}.{stream.writer}", f"{name}.{stream.reader}"
                 if stream.writer and stream.reader:
-                    made.connect(f"{name}.{stream.name}", writer, reader, stream.shape)
+                    inlined.connect(f"{name}.{stream.name}", writer, reader, stream.shape)
                 elif stream.writer:
                     writers[operator.outputs[0]] = writer
                 else:
@@ -283,14 +289,18 @@ class Composite(Dataflow):
         for stream in self.streams.values():
             writer = writers.get(stream.name, stream.writer)
             reader = readers.get(stream.name, stream.reader)
-            made.connect(stream.name, writer, reader, stream.shape, stream.pop, stream.peek)
-        return made
+            inlined.connect(stream.name, writer, reader, stream.shape, stream.pop, stream.peek)
+        return inlined
 
 
-def _learning(network: Network) -> Work:
+def _make_network_work(network: Network) -> Work:
     """The function of a network operator: it trains on one sample, and returns the gradient at the data."""
     flow, machine, size = Network.expand(network), NetworkMachine(network), network.batch_size
-    versions, totals, seen = Versions([network.weights] * 2, "delayed", network.learning_rate), Gradients(), count(1)
+    versions, totals, seen = (
+        DoubleBuffer([network.weights] * 2, "delayed", network.learning_rate),
+        Gradients(),
+        count(1),
+    )
 
     def work(data: Array, labels: Array) -> Array:
         number = next(seen)
@@ -300,7 +310,7 @@ def _learning(network: Network) -> Work:
         }
         fire_operators(machine, flow.operators.values(), network.weights, streams, totals, number)
         if number % size == 0:
-            versions.learn_all(flow, 0, totals, size)
+            versions.update_all(flow, 0, totals, size)
             totals.clear()
         return streams[network.streams.result]
 
@@ -311,15 +321,15 @@ def _as_list(names: str | Sequence[str]) -> list[str]:
     return [names] if isinstance(names, str) else list(names)
 
 
-def _rates(who: str, rates: Rates, count: int, least: int = 1) -> list[int]:
+def _parse_rates(who: str, rates: Rates, count: int, least: int = 1) -> list[int]:
     """Return one rate for each of `count` streams, from a single number or a list. Raises SequentialError."""
     numbers = list(rates) if isinstance(rates, (list, tuple)) else [rates] * count
     if len(numbers) != count:
         raise SequentialError("RATES", f"it has {len(numbers)} numbers for {count} streams. Give one for each.", who)
-    return [fit_field("an operator", Field(who, whole(least)), number) for number in numbers]
+    return [validate_field("an operator", Field(who, int_at_least(least)), number) for number in numbers]
 
 
-def _free(name: str, taken: Iterable[str]) -> str:
+def _unique_name(name: str, taken: Iterable[str]) -> str:
     """The name, with a number appended if it is taken."""
     return next(
         candidate for candidate in chain([name], (f"{name}_{number}" for number in count(2))) if candidate not in taken

@@ -16,15 +16,15 @@ import numpy as np
 from ..core.catalogue import log as logarithm
 from ..core.catalogue import maximum, relu, sigmoid, square
 from ..tensor.base import TensorNode
-from ..tensor.calculus import Calculus, Nodes
+from ..tensor.calculus import Calculus, NodeAlgebra
 from ..tensor.differentiate import gradients, reverse
-from ..tensor.evaluation.calculation import Calculation
+from ..tensor.evaluation.cached_function import PlannedFunction
 from ..tensor.nodes import LeafNode
 from ..tensor.operators.convolution import conv2d
 from ..tensor.operators.pooling import avg_pool2d, max_pool2d
 from ..tensor.operators.reductions import softmax
-from ..tensor.picks import reshape
-from .layers import Activation, AveragePooling2D, Conv2D, Dense, Dropout, Layer, MaxPooling2D, Placed
+from ..tensor.slicing import reshape
+from .layers import Activation, AveragePooling2D, Conv2D, Dense, Dropout, Layer, LayerInNetwork, MaxPooling2D
 
 Array = Any
 Weights = Mapping[str, Array]
@@ -35,88 +35,94 @@ TINY = 1e-12  # probabilities are clipped to this before the logarithm
 class LayerArithmetic:
     """Forward, backward and weight gradients of a layer, for blocks of samples; planned once per block size."""
 
-    def __init__(self, placed: Placed) -> None:
-        self.placed = placed
-        self.names = list(placed.weight_shapes)
-        self.made: dict[int, tuple[Calculation, ...]] = {}
+    def __init__(self, layer_in_network: LayerInNetwork) -> None:
+        self.layer_in_network = layer_in_network
+        self.names = list(layer_in_network.weight_shapes)
+        self.made: dict[int, tuple[PlannedFunction, ...]] = {}
 
-    def calculations(self, count: int) -> tuple[Calculation, ...]:
+    def planned_functions(self, count: int) -> tuple[PlannedFunction, ...]:
         """The planned functions for blocks of `count` samples: forward, input gradients, weight gradients. Cached."""
         if count not in self.made:
             forward, back = self._made(count)
             parts = back.outputs[:1], back.outputs[1:]
-            self.made[count] = forward, *(Calculation(back.inputs, part) for part in parts)
+            self.made[count] = forward, *(PlannedFunction(back.inputs, part) for part in parts)
         return self.made[count]
 
-    def _made(self, count: int) -> tuple[Calculation, Calculation]:
+    def _made(self, count: int) -> tuple[PlannedFunction, PlannedFunction]:
         x, delta = (
             LeafNode.input((count, *shape), name)
-            for shape, name in ((self.placed.input_shape, "x"), (self.placed.output_shape, "delta"))
+            for shape, name in ((self.layer_in_network.input_shape, "x"), (self.layer_in_network.output_shape, "delta"))
         )
-        weights = [LeafNode.input(shape, name) for name, shape in self.placed.weight_shapes.items()]
-        result = apply_layer(self.placed.layer, x, dict(zip(self.names, weights)))
-        adjoints = reverse(Calculus(Nodes(), (), lambda node: node), {result: delta}, [x, *weights])
+        weights = [LeafNode.input(shape, name) for name, shape in self.layer_in_network.weight_shapes.items()]
+        result = apply_layer(self.layer_in_network.layer, x, dict(zip(self.names, weights)))
+        adjoints = reverse(Calculus(NodeAlgebra(), (), lambda node: node), {result: delta}, [x, *weights])
         slopes = [adjoints[leaf] for leaf in (x, *weights)]
-        return Calculation([x, *weights], [result]), Calculation([delta, x, *weights], slopes)
+        return PlannedFunction([x, *weights], [result]), PlannedFunction([delta, x, *weights], slopes)
 
-    def forward(self, x: Array, weights: Weights, chances: Chances = None) -> tuple[Array, Array | None]:
+    def forward(self, x: Array, weights: Weights, seeds: Chances = None) -> tuple[Array, Array | None]:
         """The results, and the residual for the backward (None: it uses the inputs)."""
-        return self.calculations(len(x))[0](x, *(weights[name] for name in self.names))[0], None
+        return self.planned_functions(len(x))[0](x, *(weights[name] for name in self.names))[0], None
 
-    def backward(self, delta: Array, held: Array | None, weights: Weights) -> Array:
+    def backward(self, delta: Array, residual: Array | None, weights: Weights) -> Array:
         """The gradients at the inputs, from the inputs or the forward's residual."""
-        x = np.empty((len(delta), *self.placed.input_shape)) if held is None else held  # a linear layer does not use x
-        return self.calculations(len(x))[1](delta, x, *(weights[name] for name in self.names))[0]
+        x = (
+            np.empty((len(delta), *self.layer_in_network.input_shape)) if residual is None else residual
+        )  # a linear layer does not use x
+        return self.planned_functions(len(x))[1](delta, x, *(weights[name] for name in self.names))[0]
 
-    def learned(self, delta: Array, held: Array | None, weights: Weights) -> dict[str, Array]:
+    def learned(self, delta: Array, residual: Array | None, weights: Weights) -> dict[str, Array]:
         """The gradients of the weights, summed over the block."""
         if not self.names:
             return {}
-        mine = (weights[name] for name in self.names)
-        return dict(zip(self.names, self.calculations(len(delta))[2](delta, held, *mine)))
+        layer_weights = (weights[name] for name in self.names)
+        return dict(zip(self.names, self.planned_functions(len(delta))[2](delta, residual, *layer_weights)))
 
 
 class SlopeArithmetic(LayerArithmetic):
     """relu and sigmoid: the residual is the derivative at each entry."""
 
-    def _made(self, count: int) -> tuple[Calculation, Calculation]:
-        x, delta, slope = (LeafNode.input((count, *self.placed.input_shape), name) for name in ("x", "delta", "slope"))
-        y = apply_layer(self.placed.layer, x, {})
-        return Calculation([x], [y, gradients(y.sum(), [x])[0]]), Calculation([delta, slope], [delta * slope])
+    def _made(self, count: int) -> tuple[PlannedFunction, PlannedFunction]:
+        x, delta, slope = (
+            LeafNode.input((count, *self.layer_in_network.input_shape), name) for name in ("x", "delta", "slope")
+        )
+        y = apply_layer(self.layer_in_network.layer, x, {})
+        return PlannedFunction([x], [y, gradients(y.sum(), [x])[0]]), PlannedFunction([delta, slope], [delta * slope])
 
-    def forward(self, x: Array, weights: Weights, chances: Chances = None) -> tuple[Array, Array | None]:
-        y, residual = self.calculations(len(x))[0](x)
+    def forward(self, x: Array, weights: Weights, seeds: Chances = None) -> tuple[Array, Array | None]:
+        y, residual = self.planned_functions(len(x))[0](x)
         return y, residual
 
-    def backward(self, delta: Array, held: Array | None, weights: Weights) -> Array:
-        return self.calculations(len(delta))[1](delta, held)[0]
+    def backward(self, delta: Array, residual: Array | None, weights: Weights) -> Array:
+        return self.planned_functions(len(delta))[1](delta, residual)[0]
 
 
 class SoftmaxArithmetic(SlopeArithmetic):
     """softmax: the residual is the probabilities p; backward, dx = p * (delta - sum of delta * p)."""
 
-    def _made(self, count: int) -> tuple[Calculation, Calculation]:
-        x, delta, p = (LeafNode.input((count, *self.placed.input_shape), name) for name in ("x", "delta", "p"))
-        y = apply_layer(self.placed.layer, x, {})
+    def _made(self, count: int) -> tuple[PlannedFunction, PlannedFunction]:
+        x, delta, p = (
+            LeafNode.input((count, *self.layer_in_network.input_shape), name) for name in ("x", "delta", "p")
+        )
+        y = apply_layer(self.layer_in_network.layer, x, {})
         slope = p * (delta - (delta * p).sum(-1, keepdims=True))
-        return Calculation([x], [y, y]), Calculation([delta, p], [slope])
+        return PlannedFunction([x], [y, y]), PlannedFunction([delta, p], [slope])
 
 
 class DropoutArithmetic(SlopeArithmetic):
     """Dropout: the residual is the scaled mask. Without seeds (inference) the mask is all ones."""
 
-    def forward(self, x: Array, weights: Weights, chances: Chances = None) -> tuple[Array, Array | None]:
-        rate = self.placed.layer.rate
-        if chances is None:
+    def forward(self, x: Array, weights: Weights, seeds: Chances = None) -> tuple[Array, Array | None]:
+        rate = self.layer_in_network.layer.rate
+        if seeds is None:
             return x, np.ones_like(x)
         if rate == 1.0:
             return np.zeros_like(x), np.zeros_like(x)
-        drawn = [np.random.default_rng(chance).random(self.placed.input_shape) for chance in chances]
-        mask = (np.stack(drawn) >= rate) / (1.0 - rate)
+        random_numbers = [np.random.default_rng(chance).random(self.layer_in_network.input_shape) for chance in seeds]
+        mask = (np.stack(random_numbers) >= rate) / (1.0 - rate)
         return x * mask, mask
 
 
-def arithmetic(placed: Placed) -> LayerArithmetic:
+def make_arithmetic(placed: LayerInNetwork) -> LayerArithmetic:
     """The arithmetic of a layer, by its kind."""
     layer = placed.layer
     if isinstance(layer, Activation):
@@ -141,8 +147,8 @@ def _conv2d(layer: Any, x: TensorNode, weights: Mapping[str, TensorNode]) -> Ten
 
 def _crop_to_windows(layer: Any, x: TensorNode) -> TensorNode:
     """Crop images to whole pooling windows."""
-    (_, height, width, _), (down, across) = x.shape, layer.pool_size
-    cropped: TensorNode = x[:, : height // down * down, : width // across * across]
+    (_, height, width, _), (window_height, window_width) = x.shape, layer.pool_size
+    cropped: TensorNode = x[:, : height // window_height * window_height, : width // window_width * window_width]
     return cropped
 
 
@@ -175,13 +181,13 @@ class Loss:
     def __init__(self, kind: str, shape: tuple[int, ...]) -> None:
         self.kind = kind
         self.shape = shape
-        self.made: dict[int, Calculation] = {}
+        self.made: dict[int, PlannedFunction] = {}
 
-    def _made(self, count: int) -> Calculation:
+    def _made(self, count: int) -> PlannedFunction:
         p, y = (LeafNode.input((count, *self.shape), name) for name in ("p", "y"))
         loss = self.of(p, y, tuple(range(1, 1 + len(self.shape))))
         slope = gradients(loss.sum(), [p])[0] if self.kind == "variance" else -y / maximum(p, TINY)
-        return Calculation([p, y], [loss, slope])
+        return PlannedFunction([p, y], [loss, slope])
 
     def of(self, p: TensorNode, y: TensorNode, axes: tuple[int, ...]) -> TensorNode:
         """The loss as tensor operators, summed along these axes."""

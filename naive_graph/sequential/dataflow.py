@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..errors import SequentialError
 
 if TYPE_CHECKING:
-    from .layers import Placed
+    from .layers import LayerInNetwork
 
 
 class Stream(NamedTuple):
@@ -54,7 +54,7 @@ class StreamOperator:
     outputs: list[str] = field(default_factory=list)
 
 
-def part_of(partition: Sequence[Sequence[str]]) -> dict[str, int]:
+def part_by_operator(partition: Sequence[Sequence[str]]) -> dict[str, int]:
     """Map each operator to the number of its part."""
     return {name: number for number, names in enumerate(partition) for name in names}
 
@@ -62,8 +62,8 @@ def part_of(partition: Sequence[Sequence[str]]) -> dict[str, int]:
 class Dataflow:
     """Operators, in topological order, and their streams.
 
-    >>> from .layers import Dense, placed
-    >>> flow = expanded(placed([Dense(3), Dense(2)], (4,)))
+    >>> from .layers import Dense, connect_layers
+    >>> flow = expand_layers(connect_layers([Dense(3), Dense(2)], (4,)))
     >>> for each in flow.operators.values():
     ...     print(f"{each.name:9}{', '.join(each.inputs):17}{', '.join(each.outputs)}")
     copy     data             copy_1, copy_2
@@ -77,7 +77,7 @@ class Dataflow:
     watched: Callable[[Any], Any] | None = None  # for the stepper: initial contents of the streams, and all firings
     of_numbers = False  # whether streams hold single numbers, with rates, or whole samples
 
-    def __init__(self, layers: Sequence[Placed], name: str = "Main") -> None:
+    def __init__(self, layers: Sequence[LayerInNetwork], name: str = "Main") -> None:
         self.layers = list(layers)
         self.name = name
         self.operators: dict[str, StreamOperator] = {}
@@ -105,9 +105,9 @@ class Dataflow:
         if reader:
             self.operators[reader].inputs.append(name)
 
-    def crossing(self, partition: Sequence[Sequence[str]]) -> list[Stream]:
+    def crossing_streams(self, partition: Sequence[Sequence[str]]) -> list[Stream]:
         """The streams whose writer and reader are in different parts."""
-        part = part_of(partition)
+        part = part_by_operator(partition)
         inner = [stream for stream in self.streams.values() if stream.writer and stream.reader]
         return [stream for stream in inner if part[stream.writer] != part[stream.reader]]
 
@@ -122,7 +122,7 @@ class Dataflow:
         partition: groups of operators that one worker runs; each operator a
         group of its own if none is given. Source: longest path by Kahn's order.
         """
-        part = part_of(partition or [[operator] for operator in self.operators])
+        part = part_by_operator(partition or [[operator] for operator in self.operators])
         stage_of: dict[str, int] = {}
         for name in self.operators:
             stage_of[name] = max(
@@ -160,12 +160,14 @@ class Dataflow:
         return "\n".join([f"composite {self.name}({outer}) {{", *weights, *streams, *calls, "}"])
 
 
-def expanded(layers: Sequence[Placed], data: str = "data", labels: str = "label", result: str = "res") -> Dataflow:
+def expand_layers(
+    layers: Sequence[LayerInNetwork], data: str = "data", labels: str = "label", result: str = "res"
+) -> Dataflow:
     """Expand layers to their dataflow graph, with the operator and stream names of the specification (E3)."""
     flow = Dataflow(layers, f"sequential_{result}")
     last = len(layers)
     shape = layers[0].input_shape
-    if layers[0].layer.reads_input:
+    if layers[0].layer.needs_input_for_backward:
         flow.add(StreamOperator("copy", "copy"))
         flow.connect(data, "", "copy", shape)
     for number in range(1, last + 1):
@@ -173,20 +175,20 @@ def expanded(layers: Sequence[Placed], data: str = "data", labels: str = "label"
     flow.add(StreamOperator("lossComp", "loss"))
     for number in range(last, 0, -1):
         flow.add(StreamOperator(f"BComp{number}", "backward", number))
-    if layers[0].layer.reads_input:
+    if layers[0].layer.needs_input_for_backward:
         flow.connect("copy_1", "copy", "FComp1", shape)
     else:
         flow.connect(data, "", "FComp1", shape)
     for layer in layers:
-        _forward_streams(flow, layer, last)
+        _connect_forward(flow, layer, last)
     flow.connect(labels, "", "lossComp", layers[-1].output_shape)
     flow.connect("_Loss", "lossComp", f"BComp{last}", layers[-1].output_shape)
     for layer in reversed(layers):
-        _backward_streams(flow, layer, result)
+        _connect_backward(flow, layer, result)
     return flow
 
 
-def _forward_streams(flow: Dataflow, placed: Placed, last: int) -> None:
+def _connect_forward(flow: Dataflow, placed: LayerInNetwork, last: int) -> None:
     number, shape = placed.number, placed.output_shape
     if number == last:
         flow.connect(f"F{number}_loss", f"FComp{number}", "lossComp", shape)
@@ -194,14 +196,14 @@ def _forward_streams(flow: Dataflow, placed: Placed, last: int) -> None:
         flow.connect(f"F{number}_F{number + 1}", f"FComp{number}", f"FComp{number + 1}", shape)
 
 
-def _backward_streams(flow: Dataflow, placed: Placed, result: str) -> None:
+def _connect_backward(flow: Dataflow, placed: LayerInNetwork, result: str) -> None:
     """Connect a layer's BComp: its inputs besides the gradient, and its output."""
     number, shape, name = placed.number, placed.input_shape, f"BComp{placed.number}"
     if placed.layer.keeps:
         flow.connect(f"F{number}_B{number}", f"FComp{number}", name, placed.output_shape)
-    if placed.layer.reads_input and number > 1:
+    if placed.layer.needs_input_for_backward and number > 1:
         flow.connect(f"F{number - 1}_B{number}", f"FComp{number - 1}", name, shape)
-    elif placed.layer.reads_input:
+    elif placed.layer.needs_input_for_backward:
         flow.connect("copy_2", "copy", name, shape)
     if number > 1:
         flow.connect(f"B{number}_B{number - 1}", name, f"BComp{number - 1}", shape)

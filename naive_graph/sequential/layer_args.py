@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
-from ..core.guesses import near
+from ..core.did_you_mean import suggest
 from ..core.number import shortened
 from ..errors import SequentialError
 
@@ -14,9 +14,9 @@ from ..errors import SequentialError
 class WrongArgument(Exception):
     """Raised by a field's check: the error code, and a phrase for what the value must be."""
 
-    def __init__(self, code: str, asked: str) -> None:
+    def __init__(self, code: str, expected: str) -> None:
         self.code = code
-        self.asked = asked
+        self.asked = expected
 
 
 REQUIRED = object()  # the default of a field without one
@@ -36,40 +36,43 @@ class Field(NamedTuple):
     default: Any = REQUIRED
 
 
-def bind(who: str, fields: Sequence[Field], given: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
+def bind(layer_name: str, fields: Sequence[Field], args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
     """Bind arguments to fields, and check them. Raises SequentialError, whose `argument` says which one is wrong.
 
-    >>> bind("Dense", [Field("units", whole(1)), Field("use_bias", flag, 1)], [3], {})
+    >>> bind("Dense", [Field("units", int_at_least(1)), Field("use_bias", zero_or_one, 1)], [3], {})
     {'units': 3, 'use_bias': 1}
     """
     names = [field.name for field in fields]
-    if len(given) > len(fields):
+    if len(args) > len(fields):
         most = f"at most {len(fields)} argument{'s' * (len(fields) > 1)}" if fields else "no arguments"
         raise SequentialError(
-            "ARG_COUNT", f"it takes {most} ({_join_names(names)}), not {len(given)}.", who, argument=len(fields)
+            "ARG_COUNT", f"it takes {most} ({_join_names(names)}), not {len(args)}.", layer_name, argument=len(fields)
         )
-    values = dict(zip(names, given))
-    for name, value in named.items():
+    values = dict(zip(names, args))
+    for name, value in kwargs.items():
         if name not in names:
-            meant = near(name, names, " (did you mean {}?)") or ELSEWHERE.get(name, "")
+            suggestion = suggest(name, names, " (did you mean {}?)") or ELSEWHERE.get(name, "")
             raise SequentialError(
-                "ARG_COUNT", f"it has no argument {name}{meant}. It has {_join_names(names)}.", who, argument=name
+                "ARG_COUNT",
+                f"it has no argument {name}{suggestion}. It has {_join_names(names)}.",
+                layer_name,
+                argument=name,
             )
         if name in values:
-            raise SequentialError("DUPLICATE_ARG", f"{who} is given it twice. Keep one.", name, argument=name)
+            raise SequentialError("DUPLICATE_ARG", f"{layer_name} is given it twice. Keep one.", name, argument=name)
         values[name] = value
     for index, field in enumerate(fields):
         if field.name in values:
-            argument = index if index < len(given) else field.name
-            values[field.name] = fit_field(who, field, values[field.name], argument)
+            argument = index if index < len(args) else field.name
+            values[field.name] = validate_field(layer_name, field, values[field.name], argument)
         elif field.default is REQUIRED:
-            raise SequentialError("ARG_COUNT", f"it needs {field.name}. It has {_join_names(names)}.", who)
+            raise SequentialError("ARG_COUNT", f"it needs {field.name}. It has {_join_names(names)}.", layer_name)
         else:
             values[field.name] = field.default
     return {name: values[name] for name in names}
 
 
-def fit_field(who: str, field: Field, value: Any, argument: int | str | None = None) -> Any:
+def validate_field(who: str, field: Field, value: Any, argument: int | str | None = None) -> Any:
     """Check and convert one value by its field. Raises SequentialError."""
     try:
         return field.fit(value)
@@ -89,7 +92,7 @@ def _join_names(names: Sequence[str]) -> str:
 # --- validators --------------------------------------------------------
 
 
-def is_whole(value: Any) -> bool:
+def is_integer(value: Any) -> bool:
     """Whether a value is an integer (NumPy's too, such as a computed extent), but not a bool."""
     return isinstance(value, Integral) and not isinstance(value, bool)
 
@@ -98,49 +101,49 @@ def is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
-def demand(holds: object, code: str, asked: str) -> None:
+def require(holds: object, code: str, asked: str) -> None:
     """Raise WrongArgument unless the condition holds."""
     if not holds:
         raise WrongArgument(code, asked)
 
 
-def whole(least: int) -> Callable[[Any], int]:
+def int_at_least(least: int) -> Callable[[Any], int]:
     """Validator: an int of at least `least`."""
     requirement = f"a whole number of at least {least}"
 
     def fit(value: Any) -> int:
-        demand(is_whole(value), "ARG_TYPE", requirement)
-        demand(value >= least, "ARG_RANGE", requirement)
+        require(is_integer(value), "ARG_TYPE", requirement)
+        require(value >= least, "ARG_RANGE", requirement)
         return int(value)
 
     return fit
 
 
-def pair(least: int) -> Callable[[Any], tuple[int, int]]:
+def int_pair(least: int) -> Callable[[Any], tuple[int, int]]:
     """Validator: two ints (height, width), or one for both."""
     requirement = f"a whole number of at least {least}, or two of them as (down, across)"
 
     def fit(value: Any) -> tuple[int, int]:
         both = value if isinstance(value, tuple) else (value, value)
-        demand(len(both) == 2 and all(map(is_whole, both)), "ARG_TYPE", requirement)
-        demand(min(both) >= least, "ARG_RANGE", requirement)
+        require(len(both) == 2 and all(map(is_integer, both)), "ARG_TYPE", requirement)
+        require(min(both) >= least, "ARG_RANGE", requirement)
         return int(both[0]), int(both[1])
 
     return fit
 
 
-def flag(value: Any) -> int:
+def zero_or_one(value: Any) -> int:
     """Validator: 0 or 1; False and True are converted."""
     truth = type(value).__name__ in ("bool", "bool_")  # NumPy's, by its two names
-    demand(truth or isinstance(value, Integral), "ARG_TYPE", "0 or 1")
-    demand(value in (0, 1), "ARG_RANGE", "0 or 1")
+    require(truth or isinstance(value, Integral), "ARG_TYPE", "0 or 1")
+    require(value in (0, 1), "ARG_RANGE", "0 or 1")
     return int(value)
 
 
-def share(value: Any) -> float:
+def positive_fraction(value: Any) -> float:
     """Validator: a number in (0, 1]."""
-    demand(is_number(value), "ARG_TYPE", "a number over 0 and up to 1")
-    demand(0 < value <= 1, "ARG_RANGE", "a number over 0 and up to 1")
+    require(is_number(value), "ARG_TYPE", "a number over 0 and up to 1")
+    require(0 < value <= 1, "ARG_RANGE", "a number over 0 and up to 1")
     return float(value)
 
 
@@ -149,17 +152,17 @@ def one_of(*names: str) -> Callable[[Any], str]:
     requirement = "one of " + ", ".join(f'"{name}"' for name in names)
 
     def fit(value: Any) -> str:
-        demand(isinstance(value, str), "ARG_TYPE", requirement)
-        demand(value in names, "BAD_VALUE", requirement)
+        require(isinstance(value, str), "ARG_TYPE", requirement)
+        require(value in names, "BAD_VALUE", requirement)
         return str(value)
 
     return fit
 
 
-def word(value: Any) -> str:
+def identifier(value: Any) -> str:
     """Validator: an ASCII identifier, as the network language writes names."""
     requirement = "a name of letters, digits and _, as of a variable"
-    demand(isinstance(value, str) and value.isidentifier() and value.isascii(), "BAD_VALUE", requirement)
+    require(isinstance(value, str) and value.isidentifier() and value.isascii(), "BAD_VALUE", requirement)
     return str(value)
 
 
@@ -167,8 +170,8 @@ def shape(value: Any) -> tuple[int, ...]:
     """Validator: the shape of one sample: an int, or (height, width, channels)."""
     requirement = "a whole number of at least 1, or three as (height, width, channels)"
     extents = value if isinstance(value, tuple) else (value,)
-    demand(len(extents) in (1, 3) and all(map(is_whole, extents)), "ARG_TYPE", requirement)
-    demand(min(extents) >= 1, "ARG_RANGE", requirement)
+    require(len(extents) in (1, 3) and all(map(is_integer, extents)), "ARG_TYPE", requirement)
+    require(min(extents) >= 1, "ARG_RANGE", requirement)
     return tuple(map(int, extents))
 
 
@@ -182,9 +185,9 @@ def initializer(value: Any) -> Initializer:
     if is_number(value):
         return float(value)
     name, *arguments = value if isinstance(value, tuple) and value else (value,)
-    demand(isinstance(name, str) and all(map(is_number, arguments)), "ARG_TYPE", requirement)
-    demand(name in METHODS and len(arguments) <= len(METHODS[name]), "BAD_VALUE", requirement)
+    require(isinstance(name, str) and all(map(is_number, arguments)), "ARG_TYPE", requirement)
+    require(name in METHODS and len(arguments) <= len(METHODS[name]), "BAD_VALUE", requirement)
     numbers = (*map(float, arguments), *METHODS[name][len(arguments) :])
     wrong = (name == "gaussRandom" and numbers[1] < 0) or (name == "uniformRandom" and numbers[0] > numbers[1])
-    demand(not wrong, "ARG_RANGE", "gaussRandom (mean, deviation of at least 0) or uniformRandom (lowest, highest)")
+    require(not wrong, "ARG_RANGE", "gaussRandom (mean, deviation of at least 0) or uniformRandom (lowest, highest)")
     return (name, *numbers)

@@ -13,7 +13,7 @@ import math
 from typing import Any, ClassVar
 
 from ..errors import SequentialError
-from .layer_args import REQUIRED, Field, bind, flag, one_of, pair, share, whole
+from .layer_args import REQUIRED, Field, bind, int_at_least, int_pair, one_of, positive_fraction, zero_or_one
 
 Shape = tuple[int, ...]
 MOST = 100_000_000  # the largest array: 0.8 GB
@@ -24,14 +24,16 @@ class Layer:
 
     fields: ClassVar[tuple[Field, ...]] = ()
     __signature__: ClassVar[inspect.Signature]
-    reads_input = False  # whether its backward needs the layer's input
+    needs_input_for_backward = False  # whether its backward needs the layer's input
     keeps = False  # whether its forward saves a residual (output or mask) for its backward
 
     def __init_subclass__(cls) -> None:
         """Set the signature that `help` and editors show."""
-        kind, none = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.empty
-        parameters = [(field.name, none if field.default is REQUIRED else field.default) for field in cls.fields]
-        cls.__signature__ = inspect.Signature([inspect.Parameter(name, kind, default=its) for name, its in parameters])
+        kind, no_default = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.empty
+        parameters = [(field.name, no_default if field.default is REQUIRED else field.default) for field in cls.fields]
+        cls.__signature__ = inspect.Signature(
+            [inspect.Parameter(name, kind, default=default_value) for name, default_value in parameters]
+        )
 
     def __init__(self, *given: Any, **named: Any) -> None:
         self.arguments = bind(type(self).__name__, self.fields, given, named)
@@ -76,8 +78,8 @@ class Dense(Layer):
     (3,)
     """
 
-    fields = (Field("units", whole(1)), Field("use_bias", flag, 1))
-    reads_input = True
+    fields = (Field("units", int_at_least(1)), Field("use_bias", zero_or_one, 1))
+    needs_input_for_backward = True
 
     def output_shape(self, shape: Shape) -> Shape:
         return (self.units,)
@@ -96,18 +98,18 @@ class Conv2D(Layer):
     """
 
     fields = (
-        Field("filters", whole(1)),
-        Field("kernel_size", pair(1)),
-        Field("strides", pair(1), (1, 1)),
-        Field("use_bias", flag, 1),
-        Field("padding", pair(0), (0, 0)),
+        Field("filters", int_at_least(1)),
+        Field("kernel_size", int_pair(1)),
+        Field("strides", int_pair(1), (1, 1)),
+        Field("use_bias", zero_or_one, 1),
+        Field("padding", int_pair(0), (0, 0)),
     )
-    reads_input = True
+    needs_input_for_backward = True
 
     def output_shape(self, shape: Shape) -> Shape:
-        height, width, _ = _picture(self, shape)
+        height, width, _ = _check_image_shape(self, shape)
         sizes = zip((height, width), self.padding, self.kernel_size, self.strides)
-        return (*(_extent(self, (n + 2 * p - k) // s + 1, shape) for n, p, k, s in sizes), self.filters)
+        return (*(_check_extent(self, (n + 2 * p - k) // s + 1, shape) for n, p, k, s in sizes), self.filters)
 
     def weight_shapes(self, shape: Shape) -> dict[str, Shape]:
         weights = (self.filters, shape[2], *self.kernel_size)
@@ -117,12 +119,12 @@ class Conv2D(Layer):
 class Pooling(Layer):
     """Base of pooling layers: non-overlapping windows (stride = pool_size); a remainder at the end is dropped."""
 
-    fields = (Field("pool_size", pair(1)),)
+    fields = (Field("pool_size", int_pair(1)),)
 
     def output_shape(self, shape: Shape) -> Shape:
-        height, width, channels = _picture(self, shape)
+        height, width, channels = _check_image_shape(self, shape)
         sizes = zip((height, width), self.pool_size)
-        return (*(_extent(self, n // p, shape) for n, p in sizes), channels)
+        return (*(_check_extent(self, n // p, shape) for n, p in sizes), channels)
 
 
 class MaxPooling2D(Pooling):
@@ -132,7 +134,7 @@ class MaxPooling2D(Pooling):
     (4, 4, 6)
     """
 
-    reads_input = True
+    needs_input_for_backward = True
 
 
 class AveragePooling2D(Pooling):
@@ -161,7 +163,7 @@ class Dropout(Layer):
     (8, 8, 6)
     """
 
-    fields = (Field("rate", share),)
+    fields = (Field("rate", positive_fraction),)
     keeps = True
 
 
@@ -170,7 +172,7 @@ LAYERS: dict[str, type[Layer]] = {
 }
 
 
-def _picture(layer: Layer, shape: Shape) -> Shape:
+def _check_image_shape(layer: Layer, shape: Shape) -> Shape:
     name = type(layer).__name__
     if len(shape) != 3:
         raise SequentialError(
@@ -181,7 +183,7 @@ def _picture(layer: Layer, shape: Shape) -> Shape:
     return shape
 
 
-def _extent(layer: Layer, extent: int, shape: Shape) -> int:
+def _check_extent(layer: Layer, extent: int, shape: Shape) -> int:
     if extent < 1:
         raise SequentialError(
             "SHAPE", f"{layer!r} finds no place in {format_shape(shape)}: its window is larger. Make it smaller."
@@ -193,14 +195,14 @@ def format_shape(shape: Shape) -> str:
     return f"({','.join(map(str, shape))}{',' * (len(shape) == 1)})"
 
 
-class Placed:
+class LayerInNetwork:
     """A layer in its network: its position, its neighbours, and its input, output and weight shapes."""
 
-    def __init__(self, layer: Layer, number: int, previous: Placed | None, input_shape: Shape) -> None:
+    def __init__(self, layer: Layer, number: int, previous: LayerInNetwork | None, input_shape: Shape) -> None:
         self.layer = layer
         self.number = number  # from 1
         self.previous = previous
-        self.next: Placed | None = None
+        self.next: LayerInNetwork | None = None
         self.input_shape = input_shape
         self.output_shape = layer.output_shape(input_shape)
         self.weight_shapes = layer.weight_shapes(input_shape)
@@ -221,13 +223,13 @@ class Placed:
         return f"<{self.number}: {self.layer!r}, {format_shape(self.input_shape)} to {format_shape(self.output_shape)}>"
 
 
-def placed(layers: list[Layer], input_shape: Shape) -> list[Placed]:
+def connect_layers(layers: list[Layer], input_shape: Shape) -> list[LayerInNetwork]:
     """Chain layers: each gets its position, neighbours and shapes. Raises SequentialError (SHAPE)."""
-    placements: list[Placed] = []
+    placements: list[LayerInNetwork] = []
     for number, layer in enumerate(layers, 1):
         before = placements[-1] if placements else None
         try:
-            placements.append(Placed(layer, number, before, before.output_shape if before else input_shape))
+            placements.append(LayerInNetwork(layer, number, before, before.output_shape if before else input_shape))
         except SequentialError as error:
             error.layer = number  # so that the compiler can add the position in the source
             raise

@@ -16,24 +16,24 @@ from ..core.progress import progress as progressed
 from ..errors import SequentialError, TrainingError
 from ..tensor.evaluation.contraction import is_finite
 from ..training.archive import Shapes
-from ..training.loop import Outcome, at_least, run
+from ..training.loop import Outcome, checked_int, run
+from ..training.optimizers import SimpleSGDTrainer
 from ..training.trainer import Trainer
-from ..training.trainers import SimpleSGDTrainer
 from ..views.plots.history import History
 from .dataflow import Dataflow
-from .layer_args import fit_field
+from .layer_args import validate_field
 from .network import BATCH, RATE, WHO, Network, Weights
 from .on_dask import on_dask
-from .partitioning import Partition, division
+from .partitioning import Partition, measure_and_partition
 from .pipeline import schedule
-from .sdf_runtime import Firing, NetworkMachine, firings, learning
-from .weight_staleness import POLICIES, check_policy, copy_weights, doubled, groups, in_series, newest, passed_group
-from .workers import Division, check_division, in_threads
+from .sdf_runtime import Firing, NetworkMachine, firings, training_machine
+from .weight_staleness import POLICIES, check_policy, copy_weights, doubled, groups, in_series, newest, process_group
+from .workers import Division, in_threads, resolve_partition
 
 RUNNERS = {"threads": in_threads, "dask": on_dask}
 
 
-class Begun(NamedTuple):
+class BufferedRun(NamedTuple):
     """The state of double-buffered training: the policy, both weight buffers, and the number of ended groups."""
 
     policy: str
@@ -53,7 +53,7 @@ class Sequential(Network):
     total                               67
     """
 
-    _begun: Begun | None = None
+    _buffered_run: BufferedRun | None = None
     _seen, _done = 0, 0  # samples of completed epochs, and of the interrupted one
 
     def fit(
@@ -100,23 +100,23 @@ class Sequential(Network):
         >>> line.predict([2.0]).round(3).tolist()
         [5.0]
         """
-        samples, wanted = self.samples(data, labels)
-        judged = None if validation_data is None else self.samples(*_pair(validation_data))
-        chosen = check_policy(policy or ("delayed" if workers else "serial"))
+        samples, targets = self.samples(data, labels)
+        validation = None if validation_data is None else self.samples(*_check_validation_pair(validation_data))
+        chosen_policy = check_policy(policy or ("delayed" if workers else "serial"))
         shuffle, resume = switch(shuffle, "shuffle"), switch(resume, "resume")
-        epochs = at_least(epochs, "epochs", 0)
-        _check(workers, chosen, partition, trainer)
-        network = self._copy_with_batch_size(batch_size, chosen)
-        if chosen != "serial" and partition is None:
+        epochs = checked_int(epochs, "epochs", 0)
+        _check_options(workers, chosen_policy, partition, trainer)
+        network = self._copy_with_batch_size(batch_size, chosen_policy)
+        if chosen_policy != "serial" and partition is None:
             schedule(Network.expand(network), batch_size=network.batch_size)  # raises if it is too small
         runner, flow = RUNNERS.get(workers or ""), None
         if partition is None and workers == "threads":
-            partition = measured_partition = _division(network, progress)
+            partition = measured_partition = _measure_partition(network, progress)
             if len(measured_partition.parts) == 1:  # with bit-identical results
                 runner, flow = None, measured_partition.flow
         if workers is not None:
-            check_division(network, partition)
-        mover = self._mover(trainer) if chosen == "serial" else None
+            resolve_partition(network, partition)
+        serial_trainer = self._make_trainer(trainer) if chosen_policy == "serial" else None
         self._seen, self._done = (self._seen, self._done) if resume else (self._seen + self._done, 0)
         history, losses = History(), list[float]()
         if self._done >= len(samples):
@@ -124,11 +124,11 @@ class Sequential(Network):
 
         def steps(epoch: int, asked: Event) -> Iterator[float]:
             order = np.random.default_rng((self.seed, self._seen)).permutation(len(samples)) if shuffle else slice(None)
-            x, y = samples[order][self._done :], wanted[order][self._done :]
-            if mover is not None:
-                batches = self._by_trainer(mover, x, y, network.batch_size, trainer is None)
+            x, y = samples[order][self._done :], targets[order][self._done :]
+            if serial_trainer is not None:
+                batches = self._by_trainer(serial_trainer, x, y, network.batch_size, trainer is None)
             else:
-                batches = self._pipelined(network, x, y, chosen, runner, partition, flow)
+                batches = self._pipelined(network, x, y, chosen_policy, runner, partition, flow)
             for batch in batches:
                 losses.extend(batch)
                 self._done += len(batch)
@@ -140,7 +140,7 @@ class Sequential(Network):
         def judge() -> float:
             if self._done == len(samples):
                 self._seen, self._done = self._seen + self._done, 0
-            history.record(loss=float(np.mean(losses)), **self._evaluate_validation(judged))
+            history.record(loss=float(np.mean(losses)), **self._evaluate_validation(validation))
             losses.clear()
             return 0.0
 
@@ -157,14 +157,14 @@ class Sequential(Network):
         network = copy(self)
         network._arithmetic = self.arithmetic
         size = self.batch_size if batch_size is None else batch_size
-        network.batch_size, _ = fit_field(WHO, BATCH, size), fit_field(WHO, RATE, self.learning_rate)
+        network.batch_size, _ = validate_field(WHO, BATCH, size), validate_field(WHO, RATE, self.learning_rate)
         if policy != "serial" and (
             self.weight_decay_lambda or not all(parameter.updated for parameter in self.parameters)
         ):
             raise TrainingError("A pipeline knows no weight decay and no frozen parameters. Train it serially.")
         return network
 
-    def _mover(self, trainer: Trainer | None) -> Trainer:
+    def _make_trainer(self, trainer: Trainer | None) -> Trainer:
         """The given trainer, or plain gradient descent."""
         if trainer is None:
             trainer = SimpleSGDTrainer(self, self.learning_rate)
@@ -177,10 +177,10 @@ class Sequential(Network):
 
     def _by_trainer(self, trainer: Trainer, samples: Any, labels: Any, size: int, plain: bool) -> Iterator[list[float]]:
         """Train serially; yield the losses of each batch. The trainer gets the mean gradient of the batch."""
-        flow, machine = Network.expand(self), learning(self)
+        flow, machine = Network.expand(self), training_machine(self)
         for members in groups(len(samples), size):
             first = self._seen + self._done - members.start  # what a Dropout drops depends on the sample's number
-            totals, losses = passed_group(machine, flow, self.weights, samples, labels, members, first)
+            totals, losses = process_group(machine, flow, self.weights, samples, labels, members, first)
             sums = [totals[f"BComp{layer.number}"][name] for layer in self.layers for name in layer.weight_shapes]
             if not (plain and self._descend(sums, len(members))):
                 for parameter, total in zip(self.parameters, sums):
@@ -192,13 +192,13 @@ class Sequential(Network):
         """A plain gradient step without a trainer; returns False and changes nothing if it is not finite."""
         if self.weight_decay_lambda or not all(parameter.updated for parameter in self.parameters):
             return False
-        after = [total / count for total in sums]
-        for weight, new in zip(self.parameters, after):
+        step_sizes = [total / count for total in sums]
+        for weight, new in zip(self.parameters, step_sizes):
             new *= self.learning_rate
             np.subtract(weight.values, new, out=new)
-        if not all(map(is_finite, after)):
+        if not all(map(is_finite, step_sizes)):
             return False
-        for weight, new in zip(self.parameters, after):
+        for weight, new in zip(self.parameters, step_sizes):
             weight.values[...] = new
         return True
 
@@ -208,26 +208,30 @@ class Sequential(Network):
     ) -> Iterator[list[float]]:  # fmt: skip
         """Train with two buffers; yield the losses of each group (with workers, of all at once). runner: None for one
         worker, which fires the operators of flow."""
-        begun = self._begin_with(policy)
+        begun = self._resume_buffers(policy)
         before = begun.ended, self._seen + self._done
         if runner is not None:
-            ran = runner(network, begun.buffers, samples, labels, policy, partition, before)
-            self._keep(Begun(policy, ran.buffers, ran.ended))
-            yield ran.losses
+            result = runner(network, begun.buffers, samples, labels, policy, partition, before)
+            self._keep(BufferedRun(policy, result.buffers, result.ended))
+            yield result.losses
             return
         for step in in_series(network, begun.buffers, samples, labels, policy, *before, flow=flow):
-            self._keep(Begun(policy, step.buffers, step.group + 1))
+            self._keep(BufferedRun(policy, step.buffers, step.group + 1))
             yield step.losses
 
-    def _begin_with(self, policy: str) -> Begun:
+    def _resume_buffers(self, policy: str) -> BufferedRun:
         """Both buffers of the last run; copies of the current weights if those or the policy have changed."""
-        begun = self._begun
-        if begun is None or begun.policy != policy or not _same(newest(begun.buffers, begun.ended), self.weights):
-            begun = Begun(policy, doubled(self.weights), 0)
+        begun = self._buffered_run
+        if (
+            begun is None
+            or begun.policy != policy
+            or not _weights_equal(newest(begun.buffers, begun.ended), self.weights)
+        ):
+            begun = BufferedRun(policy, doubled(self.weights), 0)
         return begun
 
-    def _keep(self, begun: Begun) -> None:
-        self._begun = begun
+    def _keep(self, begun: BufferedRun) -> None:
+        self._buffered_run = begun
         for mine, buffer in zip(self.weights, newest(begun.buffers, begun.ended)):
             for name, array in buffer.items():
                 mine[name][...] = array
@@ -238,17 +242,17 @@ class Sequential(Network):
 
     # --- files -----------------------------------------------------------------
 
-    def _beside(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        settings, arrays = super()._beside()
+    def _extra_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        settings, arrays = super()._extra_state()
         run: list[Any] = [self._seen, self._done, None, 0]
-        begun = self._begun
-        if begun is not None and _same(newest(begun.buffers, begun.ended), self.weights):
+        begun = self._buffered_run
+        if begun is not None and _weights_equal(newest(begun.buffers, begun.ended), self.weights):
             run[2:] = begun.policy, begun.ended
             arrays = _name_arrays(newest(begun.buffers, begun.ended + 1))
         return settings | {"run": run}, arrays
 
-    def _check_fitting(self, settings: dict[str, Any], shapes: Shapes) -> None:
-        super()._check_fitting(settings, shapes)
+    def _check_file(self, settings: dict[str, Any], shapes: Shapes) -> None:
+        super()._check_file(settings, shapes)
         run = settings.get("run", [0, 0, None, 0])
         counts = [entry for index, entry in enumerate(run) if index != 2]
         if len(run) != 4 or not all(type(count) is int and count >= 0 for count in counts):
@@ -257,16 +261,16 @@ class Sequential(Network):
         if run[2] not in (None, *POLICIES[1:]) or more != (self._shapes() if run[2] else {}):
             raise TrainingError("The file's second buffer is not one of these weights.")
 
-    def _take(self, settings: dict[str, Any], arrays: dict[str, Any]) -> None:
-        super()._take(settings, arrays)
+    def _restore(self, settings: dict[str, Any], arrays: dict[str, Any]) -> None:
+        super()._restore(settings, arrays)
         self._seen, self._done, policy, ended = settings.get("run", [0, 0, None, 0])
-        self._begun = None
+        self._buffered_run = None
         if policy is not None:
             other = copy_weights(self.weights)
             for layer, held in enumerate(other, 1):
                 held.update({name: arrays[f"more/{layer}.{name}"] for name in held})
             both = [copy_weights(self.weights), other]
-            self._begun = Begun(policy, both if (ended + 1) % 2 == 0 else both[::-1], ended)
+            self._buffered_run = BufferedRun(policy, both if (ended + 1) % 2 == 0 else both[::-1], ended)
 
     def expand(self, decompose: bool = False, grain: int = 1) -> Dataflow:
         """The network as operators and streams, which can be run and stepped through."""
@@ -298,14 +302,14 @@ def expand(network: Network, decompose: bool = False, grain: int = 1) -> Dataflo
     return network.expand(switch(decompose, "decompose"), grain)
 
 
-def _same(one: Weights, other: Weights) -> bool:
+def _weights_equal(one: Weights, other: Weights) -> bool:
     return all(np.array_equal(a[name], b[name]) for a, b in zip(one, other) for name in a)
 
 
-def _division(network: Network, verbose: bool) -> Partition:
+def _measure_partition(network: Network, verbose: bool) -> Partition:
     """Partition the operators among workers, by costs measured now."""
     count = max(1, min(cpu_count() or 1, network.batch_size - 1))
-    partition, _ = division(network, count)
+    partition, _ = measure_and_partition(network, count)
     if len(partition.parts) == 1 and verbose:
         print(
             "One worker alone is as fast as several here, so one runs. partition= divides all the same.",
@@ -314,13 +318,13 @@ def _division(network: Network, verbose: bool) -> Partition:
     return partition
 
 
-def _pair(validation: Any) -> tuple[Any, Any]:
+def _check_validation_pair(validation: Any) -> tuple[Any, Any]:
     if not isinstance(validation, (tuple, list)) or len(validation) != 2:
         raise SequentialError("ARG_TYPE", "it is a pair (data, labels).", "validation_data")
     return validation[0], validation[1]
 
 
-def _check(workers: Any, policy: str, partition: Any, trainer: Any) -> None:
+def _check_options(workers: Any, policy: str, partition: Any, trainer: Any) -> None:
     if workers == "processes":
         mend = 'Write workers="threads", which are as fast, or workers="dask" for several machines.'
         raise SequentialError("BAD_VALUE", f"there are no processes of our own any more. {mend}", "workers")

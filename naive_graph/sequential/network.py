@@ -24,21 +24,31 @@ import numpy as np
 
 from ..core.files import path_of
 from ..errors import SequentialError, SequentialWarning, ShapeError, TrainingError
+from ..graph.formatting import html_table
 from ..graph.graph import scope
-from ..graph.printed import html_table
 from ..tensor.base import TensorNode
 from ..tensor.nodes import LeafNode
-from ..tensor.picks import reshape
+from ..tensor.slicing import reshape
 from ..training.archive import Shapes, read
 from ..training.model import Model, parameter
-from .compute import LayerArithmetic, Loss, apply_layer, arithmetic
-from .dataflow import Dataflow, expanded
-from .layer_args import Field, bind, fit_field, initializer, one_of, shape, share, whole, word
-from .layers import LAYERS, Activation, Dropout, Layer, format_shape, placed
+from .compute import LayerArithmetic, Loss, apply_layer, make_arithmetic
+from .dataflow import Dataflow, expand_layers
+from .layer_args import (
+    Field,
+    bind,
+    identifier,
+    initializer,
+    int_at_least,
+    one_of,
+    positive_fraction,
+    shape,
+    validate_field,
+)
+from .layers import LAYERS, Activation, Dropout, Layer, connect_layers, format_shape
 from .pipeline import schedule
-from .splitjoin import decomposed
+from .splitjoin import decompose_operators
 
-RATE, BATCH = Field("learning_rate", share, 0.1), Field("batch_size", whole(1), None)
+RATE, BATCH = Field("learning_rate", positive_fraction, 0.1), Field("batch_size", int_at_least(1), None)
 TRAINING = (
     Field("input_shape", shape),
     RATE,
@@ -63,7 +73,7 @@ class Streams(NamedTuple):
     labels: str = "label"
 
 
-class Load:
+class LoadMethod:
     """Descriptor: `network.load(path)` loads weights into a network; `Sequential.load(path)` creates the network."""
 
     def __get__(self, network: Any, kind: Any) -> Callable[[str | os.PathLike[str]], Any]:
@@ -103,8 +113,8 @@ class Network(Model):
             says = "it needs input_shape, that of one sample: Sequential([Dense(3)], 4), or (28, 28, 1) for pictures."
             raise SequentialError("ARG_COUNT", says, WHO)
         positional = [input_shape, learning_rate, batch_size, loss, initializer]
-        self.seed = fit_field(WHO, Field("seed", whole(0)), seed)
-        self.streams = Streams(fit_field(WHO, Field("name", word), name))
+        self.seed = validate_field(WHO, Field("seed", int_at_least(0)), seed)
+        self.streams = Streams(validate_field(WHO, Field("name", identifier), name))
         self._begin(
             layers, positional[:2] if batch_size is None else positional[:3], {"loss": loss, "initializer": initializer}
         )
@@ -128,7 +138,7 @@ class Network(Model):
         self.learning_rate: float = values["learning_rate"]
         self.loss: str = values["loss"]
         self.initializer = values["initializer"]
-        self.layers = placed(_check_layers(layers), self.input_shape)
+        self.layers = connect_layers(_check_layers(layers), self.input_shape)
         size = values["batch_size"]
         stages = schedule(self.expand(), batch_size=size if pipelined else None).count
         self.batch_size: int = stages + 1 if size is None else size
@@ -175,16 +185,16 @@ class Network(Model):
     def arithmetic(self) -> list[LayerArithmetic]:
         """The arithmetic of each layer (compute.py)."""
         if self._arithmetic is None:
-            self._arithmetic = [arithmetic(layer) for layer in self.layers]
+            self._arithmetic = [make_arithmetic(layer) for layer in self.layers]
         return self._arithmetic
 
     # --- predicting and evaluating ----------------------------------------------------------------
 
     def predict(self, data: Any) -> Any:
         """The network's results: for one sample of input_shape, or for an array of samples."""
-        samples, one = self._samples(data)
+        samples, is_single = self._samples(data)
         results = self._results(samples)
-        return results[0] if one else results
+        return results[0] if is_single else results
 
     def _results(self, samples: Any) -> Any:
         steps = list(zip(self.arithmetic, self.weights))
@@ -198,7 +208,7 @@ class Network(Model):
         """The result for one sample as a tensor expression of the parameters, for a loss of one's own.
 
         >>> from naive_graph.sequential.layers import Dense
-        >>> from naive_graph.training.trainers import AdamTrainer
+        >>> from naive_graph.training.optimizers import AdamTrainer
         >>> network = Network([Dense(1)], 2, initializer=0.5)
         >>> trainer = AdamTrainer(network, 0.1)
         >>> for _ in range(3):
@@ -230,13 +240,13 @@ class Network(Model):
     def evaluate(self, data: Any, labels: Any) -> dict[str, float]:
         """The mean loss, and with several outputs the accuracy (argmax of the result equals argmax of the label)."""
         samples, _ = self._samples(data)
-        wanted = self.encode_labels(samples, labels)
+        targets = self.encode_labels(samples, labels)
         loss = Loss(self.loss, self.output_shape)
         results = self._results(samples)
-        scores = {"loss": float(np.mean(loss(results, wanted)[0]))}
+        scores = {"loss": float(np.mean(loss(results, targets)[0]))}
         if np.prod(self.output_shape) > 1:
-            right = [array.reshape(len(samples), -1).argmax(1) for array in (results, wanted)]
-            scores["accuracy"] = float(np.mean(right[0] == right[1]))
+            predicted_and_true = [array.reshape(len(samples), -1).argmax(1) for array in (results, targets)]
+            scores["accuracy"] = float(np.mean(predicted_and_true[0] == predicted_and_true[1]))
         return scores
 
     @property
@@ -245,11 +255,11 @@ class Network(Model):
 
     def _samples(self, data: Any) -> tuple[Any, bool]:
         """Convert data to an array of samples; also returns whether it was a single sample."""
-        array = numbers_of(data, "data")
+        array = to_float_array(data, "data")
         for extents in (self.input_shape, *([self.input_shape[:2]] if self.input_shape[2:] == (1,) else [])):
             if array.shape == extents or (array.shape[1:] == extents and len(array)):
-                one = array.shape == extents
-                return array.reshape(-1, *self.input_shape), one
+                is_single = array.shape == extents
+                return array.reshape(-1, *self.input_shape), is_single
         raise ShapeError(
             f"The network takes samples of {format_shape(self.input_shape)}, or an array of them with one axis more, "
             f"not {format_shape(array.shape)}."
@@ -262,7 +272,7 @@ class Network(Model):
 
     def encode_labels(self, samples: Any, labels: Any) -> Any:
         """Convert labels to arrays of output_shape; class numbers become one-hot."""
-        array = numbers_of(labels, "labels")
+        array = to_float_array(labels, "labels")
         count = len(samples)
         classes = self.output_shape[-1]
         if array.shape == (count,) and len(self.output_shape) == 1 and classes > 1:
@@ -296,8 +306,8 @@ class Network(Model):
 
     def expand(self, decompose: bool = False, grain: int = 1) -> Dataflow:
         """Expand the network to its dataflow graph. decompose: with each operator as split, workers and join."""
-        flow = expanded(self.layers, self.streams.data, self.streams.labels, self.streams.result)
-        return decomposed(flow, grain) if decompose else flow
+        flow = expand_layers(self.layers, self.streams.data, self.streams.labels, self.streams.result)
+        return decompose_operators(flow, grain) if decompose else flow
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_arithmetic": None}  # tensors belong to one process: another makes its own
@@ -307,9 +317,9 @@ class Network(Model):
 
     # --- files -----------------------------------------------------------------
 
-    load = Load()  # type: ignore[assignment]
+    load = LoadMethod()  # type: ignore[assignment]
 
-    def _beside(self) -> tuple[dict[str, Any], dict[str, Any]]:
+    def _extra_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         layers = [[type(layer.layer).__name__, layer.layer.arguments] for layer in self.layers]
         return {"network": {"layers": layers, **self.settings()}}, {}
 
@@ -323,8 +333,8 @@ class Network(Model):
         """Make the network of these layers with a file's settings. Raises an error if they do not fit."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SequentialWarning)
-            training = [_tupled(value) for value in settings["training"]]
-            seed = fit_field(WHO, Field("seed", whole(0)), settings["seed"])
+            training = [_list_as_tuple(value) for value in settings["training"]]
+            seed = validate_field(WHO, Field("seed", int_at_least(0)), settings["seed"])
             return cls.of(layers, training, {}, Streams(*map(str, settings["streams"])), seed=seed)
 
     @classmethod
@@ -335,10 +345,10 @@ class Network(Model):
 
         def check(settings: dict[str, Any], shapes: Shapes) -> None:
             networks.append(cls._build_from_settings(settings.get("network"), source))
-            networks[0]._check_fitting(settings, shapes)
+            networks[0]._check_file(settings, shapes)
 
         settings, arrays = read(source, "model", check)
-        networks[0]._take(settings, arrays)
+        networks[0]._restore(settings, arrays)
         return networks[0]
 
     @classmethod
@@ -347,7 +357,7 @@ class Network(Model):
             raise TrainingError(f"{path} holds a model without layers. Make the Model, and call model.load(path).")
         try:
             layers = [
-                LAYERS[kind](**{key: _tupled(value) for key, value in arguments.items()})
+                LAYERS[kind](**{key: _list_as_tuple(value) for key, value in arguments.items()})
                 for kind, arguments in settings["layers"]
             ]
             return cls.from_settings(layers, settings)
@@ -355,7 +365,7 @@ class Network(Model):
             raise TrainingError(f"{path} holds no sequential network that can be read: {error}") from None
 
 
-def _tupled(value: Any) -> Any:
+def _list_as_tuple(value: Any) -> Any:
     """Convert a list (JSON) back to a tuple."""
     return tuple(value) if isinstance(value, list) else value
 
@@ -369,7 +379,7 @@ def _check_layers(layers: Any) -> list[Layer]:
     return layer_list
 
 
-def numbers_of(value: Any, who: str) -> Any:
+def to_float_array(value: Any, who: str) -> Any:
     try:
         array = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
@@ -379,13 +389,13 @@ def numbers_of(value: Any, who: str) -> Any:
     return array
 
 
-def _fill_weights(how: Any, name: str, random: Any, shape: Sequence[int]) -> Any:
+def _fill_weights(initializer_value: Any, name: str, random: Any, shape: Sequence[int]) -> Any:
     """The initial array of a weight: a number fills all; a random initializer fills weights, biases are 0."""
-    if isinstance(how, float):
-        return np.full(shape, how)
+    if isinstance(initializer_value, float):
+        return np.full(shape, initializer_value)
     if name == "b":
         return np.zeros(shape)
-    method, *numbers = how
+    method, *numbers = initializer_value
     if method == "gaussRandom":
         return random.normal(*numbers, size=shape)
     if method == "glorotUniform":  # fans by the kind of weight: Glorot & Bengio, AISTATS 2010

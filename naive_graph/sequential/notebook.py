@@ -28,10 +28,10 @@ PATTERN = (  # token kinds; the same pattern (without the P) is used by cell.js
 )
 
 
-def coloured(text: str) -> str:
+def highlight_html(text: str) -> str:
     """Highlight program text as HTML.
 
-    >>> coloured("add r;")
+    >>> highlight_html("add r;")
     '<pre style="font-family:monospace"><span style="color:var(--ng-now,#b3261e)">add</span> r;</pre>'
     """
     return f'<pre style="font-family:monospace">{re.sub(PATTERN, _paint_word, html.escape(text, quote=False))}</pre>'
@@ -42,7 +42,7 @@ def _paint_word(word: re.Match[str]) -> str:
     return f'<span style="color:var(--ng-{name},{LIGHT[name]})">{word[0]}</span>'
 
 
-class ShownProgram:
+class HighlightedProgram:
     """A program with highlighting of its notebook cell; where that is not possible, a highlighted copy is shown."""
 
     def __init__(self, program: ParsedProgram) -> None:
@@ -53,7 +53,7 @@ class ShownProgram:
         style = page_style(".ng-program", *COLOURS.values()) + marks
         paint = files(__package__).joinpath("cell.js").read_text(encoding="utf-8")
         script = f"{paint}({json.dumps(PATTERN.replace('?P<', '?<'))})".replace("</", "<\\/")
-        shown = coloured(self.program.text())
+        shown = highlight_html(self.program.text())
         return f'<div class="ng-program"><style>{style}</style>{shown}<script>{script}</script></div>'
 
     def __repr__(self) -> str:
@@ -63,13 +63,13 @@ class ShownProgram:
 def load_ipython_extension(shell: Any) -> None:
     """Register the cell magic `%%sequential`."""
 
-    def sequential(line: str, cell: str) -> ShownProgram | None:
+    def sequential(line: str, cell: str) -> HighlightedProgram | None:
         try:
             program = parse(cell)
         except SequentialError as error:
             print(error, file=sys.stderr)  # the position in the cell suffices; a traceback would hide it
             return None
         shell.push({name: program[name] for name in program} | ({line.strip(): program} if line.strip() else {}))
-        return ShownProgram(program)
+        return HighlightedProgram(program)
 
     shell.register_magic_function(sequential, "cell", "sequential")

@@ -18,10 +18,19 @@ from ..errors import MissingToolError, TrainingError
 from ..tensor.tasks.on_dask import explain_lost_workers, gather_results
 from .dataflow import Dataflow
 from .network import Network, Weights
-from .sdf_runtime import learning
+from .sdf_runtime import training_machine
 from .splitjoin import locate_weights
-from .weight_staleness import Gradients, Versions, all_summed, block_size, blocks, check_policy, fire_operators, groups
-from .workers import Division, Ran, check_division
+from .weight_staleness import (
+    DoubleBuffer,
+    Gradients,
+    block_size,
+    blocks,
+    check_policy,
+    fire_operators,
+    groups,
+    sum_group_gradients,
+)
+from .workers import Division, PipelineResult, resolve_partition
 
 Array = Any
 Streams = dict[str, list[Array]]  # the samples of a group, by stream
@@ -31,34 +40,36 @@ Shares = list[tuple[dict[str, Any], dict[str, Array]]]  # shares of a layer's we
 def on_dask(
     network: Network, buffers: Sequence[Weights], samples: Array, labels: Array, policy: str = "delayed",
     partition: Division | None = None, before: tuple[int, int] = (0, 0),
-) -> Ran:  # fmt: skip
+) -> PipelineResult:  # fmt: skip
     """Train in a pipeline on the current Dask client, or on a local one with threads if there is none."""
     try:
         from distributed import Client, default_client
     except ImportError:
         raise MissingToolError('This run needs Dask: pip install "naive-graph[dask]".') from None
     check_policy(policy)
-    flow, parts = check_division(network, partition)
+    flow, parts = resolve_partition(network, partition)
     try:
         client, owns_client = default_client(), False  # type: ignore[no-untyped-call]
     except ValueError:
         client, owns_client = Client(processes=False, n_workers=1, threads_per_worker=2, dashboard_address=None), True  # type: ignore[no-untyped-call]
     try:
         with explain_lost_workers(TrainingError):
-            return _run(client, network, buffers, samples, labels, policy, flow=flow, parts=parts, before=before)
+            return _train_on_client(
+                client, network, buffers, samples, labels, policy, flow=flow, parts=parts, before=before
+            )
     finally:
         if owns_client:
             client.close()
 
 
-def _run(
+def _train_on_client(
     client: Any, network: Network, buffers: Sequence[Weights], samples: Array, labels: Array, policy: str, *,
     flow: Dataflow, parts: list[list[str]], before: tuple[int, int],
-) -> Ran:  # fmt: skip
-    between = [stream.name for stream in flow.crossing(parts)]
+) -> PipelineResult:  # fmt: skip
+    between = [stream.name for stream in flow.crossing_streams(parts)]
     (shared,) = client.scatter([(network, flow)], broadcast=True, hash=False)
     layers = range(len(network.layers))
-    begun = [[_whole(half[layer]) for half in buffers] for layer in layers]
+    begun = [[_whole_layer_share(half[layer]) for half in buffers] for layer in layers]
     # versions[layer][buffer][part]: the shares that a part wrote; part -1: the initial weights.
     versions: list[list[dict[int, Any]]] = [
         [{-1: future} for future in client.scatter(both, hash=False)] for both in begun
@@ -77,7 +88,7 @@ def _run(
             # A part updates only its own shares, so it does not wait for others' of the previous group.
             old = {layer: versions[layer][base].get(worker, versions[layer][base].get(-1)) for layer in write}
             fired = client.submit(
-                _part_of_group, shared, part, held, old, outside, list(arrived), between, first, pure=False
+                _run_part, shared, part, held, old, outside, list(arrived), between, first, pure=False
             )
             if any(flow.streams[name].writer in part for name in between):
                 arrived.append(client.submit(_pick_result, fired, "streams", pure=False))
@@ -92,10 +103,10 @@ def _run(
     halves = [[list(both[half].values()) for both in versions] for half in (0, 1)]
     results, each_loss = gather_results(client, [halves, losses])
     left = [[_join_shares(network, layer, shares) for layer, shares in enumerate(half)] for half in results]
-    return Ran(left, number + 1, [loss for group_losses in each_loss for loss in group_losses], [])
+    return PipelineResult(left, number + 1, [loss for group_losses in each_loss for loss in group_losses], [])
 
 
-def _whole(layer: Mapping[str, Array]) -> Shares:
+def _whole_layer_share(layer: Mapping[str, Array]) -> Shares:
     return [(dict.fromkeys(layer, ...), dict(layer))]
 
 
@@ -122,7 +133,7 @@ def _join_shares(network: Network, layer: int, arrived: Sequence[Shares]) -> dic
     return weights
 
 
-def _part_of_group(
+def _run_part(
     shared: tuple[Network, Dataflow], part: Sequence[str], held: Mapping[int, Sequence[Shares]],
     old: Mapping[int, Shares], outside: Mapping[str, Array], arrived: Sequence[Streams],
     between: Sequence[str], first: int,
@@ -130,7 +141,7 @@ def _part_of_group(
     """The task: run one part's operators on all blocks of a group; returns outgoing streams, losses, and by layer the
     learned. held: the weights that they read; old: those from which they move."""
     network, flow = shared
-    machine, operators = learning(network, later=True), [flow.operators[name] for name in part]
+    machine, operators = training_machine(network, later=True), [flow.operators[name] for name in part]
     weights = [
         _join_shares(network, layer, held[layer]) if layer in held else {} for layer in range(len(network.layers))
     ]
@@ -147,15 +158,15 @@ def _part_of_group(
         for name, samples in outgoing.items():
             samples.append(streams[name])
     learned: dict[int, Shares] = {layer: [] for layer in old}
-    for name, total in all_summed(machine, flow, weights, totals).items():
+    for name, total in sum_group_gradients(machine, flow, weights, totals).items():
         layer = flow.operators[name].layer - 1
         where = locate_weights(network.layers[layer], flow.operators[name])
-        base = _share(old[layer], where)
-        learned[layer].append((where, _move_share(base, total, count, network.learning_rate)))
+        base = _select_share(old[layer], where)
+        learned[layer].append((where, _update_share(base, total, count, network.learning_rate)))
     return {"streams": outgoing, "losses": losses, **learned}
 
 
-def _share(shares: Shares, where: Mapping[str, Any]) -> dict[str, Array]:
+def _select_share(shares: Shares, where: Mapping[str, Any]) -> dict[str, Array]:
     """The weights of a layer at these indices: a stored share, or a slice of the whole layer."""
     for places, arrays in shares:
         if places == where:
@@ -164,9 +175,9 @@ def _share(shares: Shares, where: Mapping[str, Any]) -> dict[str, Array]:
     return {name: arrays[name][index] for name, index in where.items()}
 
 
-def _move_share(before: Mapping[str, Array], total: Mapping[str, Array], count: int, rate: float) -> dict[str, Array]:
+def _update_share(before: Mapping[str, Array], total: Mapping[str, Array], count: int, rate: float) -> dict[str, Array]:
     """A share of a layer's weights, updated by a group's gradients, as new arrays."""
     after = {name: np.empty_like(array) for name, array in before.items()}
-    versions = Versions([[dict(before)], [after]], "delayed", rate)
+    versions = DoubleBuffer([[dict(before)], [after]], "delayed", rate)
     versions.learn(0, 1, dict.fromkeys(before, ...), total, count)
     return after

@@ -15,7 +15,7 @@ from importlib.resources import files
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from ..core.guesses import near
+from ..core.did_you_mean import suggest
 from ..core.number import shortened
 from ..errors import MissingToolError, SequentialError
 from .ast import (
@@ -23,8 +23,8 @@ from .ast import (
     CompositeStatement,
     ConstantDeclaration,
     LayerStatement,
+    LocatedName,
     ParsedExpression,
-    PlacedName,
     ProgramTree,
     SequentialStatement,
     StreamDeclaration,
@@ -52,17 +52,17 @@ WORDS = {"ID": "a name", "NUMBER": "a number", "STRING": "a text in quotes", "TY
 RESERVED = {"stream", "sequential", "add", "composite", "double", "float", "int"}
 
 
-class NamedNumber(NamedTuple):
+class DeclaredConstant(NamedTuple):
     """A declared constant. value: None until it is evaluated, or if its declaration is wrong."""
 
-    name: PlacedName
+    name: LocatedName
     value: int | float | None = None
 
 
-class Reading:
+class ParsedText:
     """A parsed text: its tree (None after a syntax error), and its errors.
 
-    >>> print(Reading("stream<double x>r,d,l; r=sequential(d,l)((4)){add Dense(2*3);};").tree)
+    >>> print(ParsedText("stream<double x>r,d,l; r=sequential(d,l)((4)){add Dense(2*3);};").tree)
     stream<double x> r, d, l;
     r = sequential (d, l) (4) {
       add Dense(2*3);
@@ -81,10 +81,10 @@ class Reading:
         self.text = text
         self.mistakes: list[SequentialError] = []
         self.tree: ProgramTree | None = None
-        self.constants: dict[str, NamedNumber] = {}
-        self.streams: dict[str, PlacedName] = {}
-        with self.noting():
-            self.tree = _tree(text)
+        self.constants: dict[str, DeclaredConstant] = {}
+        self.streams: dict[str, LocatedName] = {}
+        with self.collect_errors():
+            self.tree = _parse_tree(text)
         if self.tree:
             self._calculate(self.tree)
 
@@ -95,31 +95,31 @@ class Reading:
                 self.streams |= {name.text: name for name in statement.names}
             elif isinstance(statement, ConstantDeclaration):
                 for name, expression in statement.constants:
-                    with self.noting():
+                    with self.collect_errors():
                         self._declare(statement.type.text, name, expression)
             else:
                 for arguments in (statement.arguments, *(layer.arguments for layer in statement.layers)):
                     for argument in arguments:
-                        with self.noting():
+                        with self.collect_errors():
                             self._value(argument.value)
 
-    def _declare(self, kind: str, name: PlacedName, expression: ParsedExpression) -> None:
+    def _declare(self, kind: str, name: LocatedName, expression: ParsedExpression) -> None:
         constant = self.constants.get(name.text)
         before = constant.name if constant else self.streams.get(name.text)
         if constant is None:
-            self.constants[name.text] = NamedNumber(name)  # so that a wrong declaration is reported once
+            self.constants[name.text] = DeclaredConstant(name)  # so that a wrong declaration is reported once
         self._value(expression, within=name.text)
         if before is not None:
             says = f"it is declared in line {before.line} already. Take one away."
             raise error_at(name, "DUPLICATE_NAME", says, name.text)
         value = expression.value
         if isinstance(value, (str, tuple)):
-            raise error_at(expression, "ARG_TYPE", f"a constant is a number, not `{_brief(expression)}`.")
+            raise error_at(expression, "ARG_TYPE", f"a constant is a number, not `{_shorten(expression)}`.")
         if kind == "int" and value is not None and value != int(value):
             raise error_at(
-                expression, "BAD_VALUE", f"`{_brief(expression)}` is {value}, and an int is whole. Write double."
+                expression, "BAD_VALUE", f"`{_shorten(expression)}` is {value}, and an int is whole. Write double."
             )
-        self.constants[name.text] = NamedNumber(name, value if value is None or kind == "int" else float(value))
+        self.constants[name.text] = DeclaredConstant(name, value if value is None or kind == "int" else float(value))
 
     def _value(self, expression: ParsedExpression, within: str = "") -> None:
         """Evaluate an expression, operands first. within: the constant that it declares, if it does."""
@@ -134,7 +134,7 @@ class Reading:
             else:
                 part.value = calculate_value(part)
 
-    def _constant(self, part: ParsedExpression, within: str) -> NamedNumber:
+    def _constant(self, part: ParsedExpression, within: str) -> DeclaredConstant:
         """Look up the constant of a name. Raises SequentialError unless it is declared before."""
         name = part.parts[0]
         constant = self.constants.get(name)
@@ -142,7 +142,7 @@ class Reading:
             return constant
         if name in ("True", "False"):
             raise error_at(part, "SyntaxError", f"{int(name == 'True')} is meant: flags are 0 or 1.", name)
-        meant = near(name, {*self.constants} - {within}, " (did you mean {})")
+        meant = suggest(name, {*self.constants} - {within}, " (did you mean {})")
         says = f'no number has this name. Declare one before: int {name} = 3; a word stands in quotes: "{name}".'
         if name == within:
             meant, says = "", "it is to be made of itself. Declare it by a number, or by constants before it."
@@ -150,7 +150,7 @@ class Reading:
             meant, says = "", f"it is declared in line {later.line}, which is later. Declare it before it is used."
         raise error_at(part, "UNDECLARED_NAME", says, f"{name}{meant}")
 
-    def _declared_later(self, name: str) -> PlacedName | None:
+    def _declared_later(self, name: str) -> LocatedName | None:
         assert self.tree is not None
         declared = [statement for statement in self.tree.statements if isinstance(statement, ConstantDeclaration)]
         return next(
@@ -165,14 +165,14 @@ class Reading:
             self.mistakes.append(error.at(error.line, error.column, source))
 
     @contextmanager
-    def noting(self) -> Iterator[None]:
+    def collect_errors(self) -> Iterator[None]:
         """Context manager: collect a SequentialError that is raised inside."""
         try:
             yield
         except SequentialError as error:
             self.add(error)
 
-    def complain(self) -> None:
+    def raise_errors(self) -> None:
         """Raise the first error, with the others in its `more`, if there are any."""
         if self.mistakes:
             first, *more = sorted(self.mistakes, key=lambda mistake: (mistake.line, mistake.column))[:MOST_MISTAKES]
@@ -180,14 +180,14 @@ class Reading:
             raise first
 
 
-def _tree(text: str) -> ProgramTree:
+def _parse_tree(text: str) -> ProgramTree:
     """Parse a text to its tree. Raises SequentialError for its first error."""
     try:
         tree = _parser().parse(text)
     except lark.UnexpectedToken as error:
         raise _explain_unexpected(text, error) from None
     except lark.UnexpectedCharacters as error:
-        raise _strange(text, error) from None
+        raise _explain_character(text, error) from None
     except lark.exceptions.VisitError as error:  # lark wraps errors of _Builder
         raise error.orig_exc from None
     assert isinstance(tree, ProgramTree)
@@ -205,33 +205,33 @@ def _explain_unexpected(text: str, error: lark.UnexpectedToken) -> SequentialErr
     """Explain an unexpected token by what was expected."""
     wanted = sorted(error.interactive_parser.accepts(), key=lambda terminal: terminal.strip("_"))  # type: ignore[no-untyped-call]
     token, stack = error.token, error.interactive_parser.parser_state.value_stack
-    ended = token.type == "$END"
-    start = len(text) if ended else token.start_pos
+    at_end = token.type == "$END"
+    start = len(text) if at_end else token.start_pos
     if text.startswith("/*", start):
         return error_at(error, "SyntaxError", "a comment begins here and does not end. Close it: */")
     if wanted == ["EQUAL"] and token.type != "_SEQUENTIAL":
         if getattr(stack[-2:][0], "type", "") not in ("TYPE", "COMMA"):
-            return _no_statement(stack[-1])
+            return _explain_statement(stack[-1])
         says = f"a constant has a value: {stack[-1]} = 3."
         return error_at(stack[-1], "SyntaxError", says, str(stack[-1]))
     named = [WORDS.get(terminal) or f"`{SIGNS.get(terminal, terminal.lower().strip('_'))}`" for terminal in wanted]
     expected = " or ".join([", ".join(named[:-1]), named[-1]] if len(named) > 1 else named)
-    got = "the end of the text" if ended else f"`{str(token)[:30]}`"
+    got = "the end of the text" if at_end else f"`{str(token)[:30]}`"
     if text[start:].partition("(")[0].endswith(".add"):
         got += ". In Python: Sequential([Dense(3), Dense(2)], 4)"
     code = re.sub(COMMENTS, lambda match: match[1] or " " * len(match[0]), text[:start])
-    offset = len(code.rstrip()) if ended or wanted == ["SEMICOLON"] else start  # where the missing sign belongs
+    offset = len(code.rstrip()) if at_end or wanted == ["SEMICOLON"] else start  # where the missing sign belongs
     line, column = text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
     return SequentialError("SyntaxError", f"expected {expected}, got {got}", line=line, column=column)
 
 
-def _no_statement(word: Any) -> SequentialError:
-    meant = "" if word in RESERVED else near(word.lower(), RESERVED, " (did you mean {})")
+def _explain_statement(word: Any) -> SequentialError:
+    meant = "" if word in RESERVED else suggest(word.lower(), RESERVED, " (did you mean {})")
     says = "a statement begins with `stream`, or with the stream that it writes and `=`."
     return error_at(word, "SyntaxError", says, f"{word}{meant}")
 
 
-def _strange(text: str, error: lark.UnexpectedCharacters) -> SequentialError:
+def _explain_character(text: str, error: lark.UnexpectedCharacters) -> SequentialError:
     """Explain a character that begins no token."""
     offset, char = error.pos_in_stream or 0, error.char
     plain = unicodedata.normalize("NFKC", char)
@@ -252,7 +252,7 @@ def _strange(text: str, error: lark.UnexpectedCharacters) -> SequentialError:
     return error_at(error, "SyntaxError", says)
 
 
-def _two_sided(kind: str) -> Callable[[Any, list[Any]], ParsedExpression]:
+def _binary_rule(kind: str) -> Callable[[Any, list[Any]], ParsedExpression]:
     return lambda _, parts: ParsedExpression(kind, tuple(parts), None, parts[0].line, parts[0].column)
 
 
@@ -263,29 +263,29 @@ class _Builder(lark.Transformer):  # type: ignore[type-arg]  # made of many kind
         return ProgramTree(tuple(items))
 
     def composite(self, parts: list[Any]) -> CompositeStatement:
-        return CompositeStatement(_name(parts[0]), tuple(parts[1:]))
+        return CompositeStatement(_make_name(parts[0]), tuple(parts[1:]))
 
     def stream_decl(self, parts: list[Any]) -> StreamDeclaration:
         fields = tuple(part for part in parts if isinstance(part, tuple))
-        return StreamDeclaration(fields, tuple(_name(part) for part in parts[len(fields) :]))
+        return StreamDeclaration(fields, tuple(_make_name(part) for part in parts[len(fields) :]))
 
-    def field(self, parts: list[Any]) -> tuple[PlacedName, PlacedName]:
+    def field(self, parts: list[Any]) -> tuple[LocatedName, LocatedName]:
         kind, name = parts
-        return PlacedName(str(kind), kind.line, kind.column), _name(name)
+        return LocatedName(str(kind), kind.line, kind.column), _make_name(name)
 
     def constant_decl(self, parts: list[Any]) -> ConstantDeclaration:
         kind, *constants = parts
-        return ConstantDeclaration(PlacedName(str(kind), kind.line, kind.column), tuple(constants))
+        return ConstantDeclaration(LocatedName(str(kind), kind.line, kind.column), tuple(constants))
 
-    def constant(self, parts: list[Any]) -> tuple[PlacedName, ParsedExpression]:
-        return _name(parts[0]), parts[1]
+    def constant(self, parts: list[Any]) -> tuple[LocatedName, ParsedExpression]:
+        return _make_name(parts[0]), parts[1]
 
     def sequential_stmt(self, parts: list[Any]) -> SequentialStatement:
         result, data, labels, arguments, *layers = parts
-        return SequentialStatement(_name(result), _name(data), _name(labels), arguments, tuple(layers))
+        return SequentialStatement(_make_name(result), _make_name(data), _make_name(labels), arguments, tuple(layers))
 
     def layer_stmt(self, parts: list[Any]) -> LayerStatement:
-        return LayerStatement(_name(parts[0]), parts[1] or ())
+        return LayerStatement(_make_name(parts[0]), parts[1] or ())
 
     def args(self, parts: list[Any]) -> tuple[Argument, ...]:
         for before, after in pairwise(parts):
@@ -293,12 +293,12 @@ class _Builder(lark.Transformer):  # type: ignore[type-arg]  # made of many kind
                 raise error_at(
                     after.value,
                     "SyntaxError",
-                    f"`{_brief(after.value)}` has no name and stands behind one that has. Name it.",
+                    f"`{_shorten(after.value)}` has no name and stands behind one that has. Name it.",
                 )
         return tuple(parts)
 
     def kwarg(self, parts: list[Any]) -> Argument:
-        return Argument(parts[1], _name(parts[0]))
+        return Argument(parts[1], _make_name(parts[0]))
 
     def posarg(self, parts: list[Any]) -> Argument:
         return Argument(parts[0])
@@ -312,7 +312,7 @@ class _Builder(lark.Transformer):  # type: ignore[type-arg]  # made of many kind
         return ParsedExpression("string", (str(token),), None, token.line, token.column)
 
     def name(self, parts: list[Any]) -> ParsedExpression:
-        name = _name(parts[0])
+        name = _make_name(parts[0])
         return ParsedExpression("name", (name.text,), None, name.line, name.column)
 
     def tuple(self, parts: list[Any]) -> ParsedExpression:
@@ -326,14 +326,16 @@ class _Builder(lark.Transformer):  # type: ignore[type-arg]  # made of many kind
         (part,) = parts
         return ParsedExpression("neg", (part,), None, part.line, max(1, part.column - 1))
 
-    plus, minus, times, divide = map(_two_sided, ("plus", "minus", "times", "divide"))
+    plus, minus, times, divide = map(_binary_rule, ("plus", "minus", "times", "divide"))
 
 
 def calculate_value(part: ParsedExpression) -> Any:
     """The value of an expression whose operands are evaluated; None if one has no value. Raises SequentialError."""
     if part.kind == "number":
         (digits,) = part.parts
-        return _within(part, int(digits) if digits.isdecimal() and len(digits) <= MOST_DIGITS else float(digits))
+        return _check_magnitude(
+            part, int(digits) if digits.isdecimal() and len(digits) <= MOST_DIGITS else float(digits)
+        )
     if part.kind == "string":
         return part.parts[0][1:-1]
     if part.kind == "tuple":
@@ -341,7 +343,7 @@ def calculate_value(part: ParsedExpression) -> Any:
         return None if None in values else values
     for operand in part.parts:
         if operand.kind == "string" or operand.kind == "tuple":
-            raise error_at(operand, "ARG_TYPE", f"`{_brief(operand)}` stands in a calculation, which takes numbers.")
+            raise error_at(operand, "ARG_TYPE", f"`{_shorten(operand)}` stands in a calculation, which takes numbers.")
     values = tuple(each.value for each in part.parts)
     if None in values:
         return None
@@ -350,32 +352,32 @@ def calculate_value(part: ParsedExpression) -> Any:
     left, right = values
     if part.kind == "divide":
         if right == 0:
-            raise error_at(part.parts[1], "BAD_VALUE", f"`{_brief(part.parts[0])}` is divided by 0.")
+            raise error_at(part.parts[1], "BAD_VALUE", f"`{_shorten(part.parts[0])}` is divided by 0.")
         exact = isinstance(left, int) and isinstance(right, int) and left % right == 0
-        return _within(part, left // right if exact else left / right)
-    return _within(
+        return _check_magnitude(part, left // right if exact else left / right)
+    return _check_magnitude(
         part, left + right if part.kind == "plus" else left - right if part.kind == "minus" else left * right
     )
 
 
-def error_at(place: Any, code: str, says: str, about: str = "") -> SequentialError:
+def error_at(node: Any, code: str, message: str, about: str = "") -> SequentialError:
     """Make a SequentialError at the position of a name, an expression or a token."""
-    return SequentialError(code, says, about, None, place.line, place.column)
+    return SequentialError(code, message, about, None, node.line, node.column)
 
 
-def _brief(part: ParsedExpression) -> str:
+def _shorten(part: ParsedExpression) -> str:
     text = str(part)
     return text if len(text) <= 40 else text[:37] + "..."
 
 
-def _name(token: Any) -> PlacedName:
+def _make_name(token: Any) -> LocatedName:
     if str(token) in RESERVED:
         says = "it is a word of the language. Choose another name."
         raise error_at(token, "RESERVED_NAME", says, str(token))
-    return PlacedName(str(token), token.line, token.column)
+    return LocatedName(str(token), token.line, token.column)
 
 
-def _within(part: ParsedExpression, value: Any) -> Any:
+def _check_magnitude(part: ParsedExpression, value: Any) -> Any:
     """Return the value. Raises SequentialError if it is too large for an int64 or a double."""
     if not abs(value) < 10**MOST_DIGITS and not (isinstance(value, float) and abs(value) < 1e308):
         raise error_at(part, "ARG_RANGE", "the number is too large to be one.")

@@ -22,11 +22,11 @@ import numpy as np
 from ..core.number import shortened
 from ..errors import SequentialError
 from .dataflow import Dataflow, StreamOperator
-from .layer_args import is_whole
+from .layer_args import is_integer
 from .network import Network
-from .sdf_runtime import NetworkMachine, learning
-from .splitjoin import decomposed, shares
-from .weight_staleness import Gradients, Versions, all_summed, block_size, doubled, fire_operators
+from .sdf_runtime import NetworkMachine, training_machine
+from .splitjoin import decompose_operators, max_shares
+from .weight_staleness import DoubleBuffer, Gradients, block_size, doubled, fire_operators, sum_group_gradients
 
 MESSAGE = 20e-6  # seconds to hand a block to another thread, measured
 PIECES = 8  # a large operator is split into pieces of 1/8 of a worker's share of the work
@@ -64,17 +64,17 @@ def measured(
     flow = flow or Network.expand(network)
     size = block_size(network)
     times: dict[str, list[float]] = {name: [] for name in flow.operators}
-    versions = Versions(doubled(network.weights), "delayed", network.learning_rate)
-    machine = learning(network, later=True)
+    versions = DoubleBuffer(doubled(network.weights), "delayed", network.learning_rate)
+    machine = training_machine(network, later=True)
     for _ in range(1 + repeats):
         _fire_all(machine, network, flow, versions, times)
-    work = {name: median(taken[1:]) / size for name, taken in times.items()}
-    handing = dict.fromkeys(flow.streams, MESSAGE / size)
-    return Costs(work, handing, _lock(machine, network, flow) if lock is None else lock)
+    work = {name: median(firing_seconds[1:]) / size for name, firing_seconds in times.items()}
+    stream_costs = dict.fromkeys(flow.streams, MESSAGE / size)
+    return Costs(work, stream_costs, _lock(machine, network, flow) if lock is None else lock)
 
 
 def _fire_all(
-    machine: NetworkMachine, network: Network, flow: Dataflow, versions: Versions, times: dict[str, list[float]]
+    machine: NetworkMachine, network: Network, flow: Dataflow, versions: DoubleBuffer, times: dict[str, list[float]]
 ) -> None:
     """Fire every operator on a random block; append its seconds, with its share of a group's weight update."""
     random, size = np.random.default_rng(0), block_size(network)
@@ -90,8 +90,8 @@ def _fire_all(
                 name: np.resize(array, (network.batch_size, *array.shape[1:]))
                 for name, array in totals.pop(operator.name).items()
             }
-            versions.learn_all(
-                flow, 0, all_summed(machine, flow, network.weights, {operator.name: group}), network.batch_size
+            versions.update_all(
+                flow, 0, sum_group_gradients(machine, flow, network.weights, {operator.name: group}), network.batch_size
             )
         learned = time.perf_counter() - start - fired
         times[operator.name].append(fired + learned * size / network.batch_size)
@@ -100,7 +100,7 @@ def _fire_all(
 def _lock(machine: NetworkMachine, network: Network, flow: Dataflow, repeats: int = 3) -> float:
     """Measure contention: how much longer two threads take for the same work each than one (0 to 1)."""
 
-    def work(versions: Versions) -> None:
+    def work(versions: DoubleBuffer) -> None:
         for _ in range(repeats):
             _fire_all(machine, network, flow, versions, defaultdict(list))
 
@@ -113,7 +113,7 @@ def _lock(machine: NetworkMachine, network: Network, flow: Dataflow, repeats: in
             thread.join()
         return time.perf_counter() - start
 
-    replicas = [Versions(doubled(network.weights), "delayed", network.learning_rate) for _ in range(2)]
+    replicas = [DoubleBuffer(doubled(network.weights), "delayed", network.learning_rate) for _ in range(2)]
     return min(1.0, max(0.0, seconds(2) / seconds(1) - 1.0))
 
 
@@ -142,9 +142,9 @@ def partition(flow: Dataflow, workers: int, costs: Costs) -> Partition:
     """The optimal partition into at most `workers` runs: minimizes the slowest worker, by dynamic programming.
 
     >>> from naive_graph.sequential import Costs, Dense, partition
-    >>> from naive_graph.sequential.dataflow import expanded
-    >>> from naive_graph.sequential.layers import placed
-    >>> flow = expanded(placed([Dense(2)], (3,)))
+    >>> from naive_graph.sequential.dataflow import expand_layers
+    >>> from naive_graph.sequential.layers import connect_layers
+    >>> flow = expand_layers(connect_layers([Dense(2)], (3,)))
     >>> costs = Costs(dict.fromkeys(flow.operators, 2.0), dict.fromkeys(flow.streams, 0.0))
     >>> partition(flow, 2, costs).parts
     [['copy', 'FComp1'], ['lossComp', 'BComp1']]
@@ -157,7 +157,7 @@ def partition(flow: Dataflow, workers: int, costs: Costs) -> Partition:
             f"they are of every operator and stream of the dataflow. None are told of {', '.join(sorted(missing)):.60}."
         )
         raise SequentialError("BAD_VALUE", says, "costs")
-    if not is_whole(workers) or workers < 1:
+    if not is_integer(workers) or workers < 1:
         raise SequentialError("ARG_RANGE", f"it is a whole number of at least 1, not {shortened(workers)}.", "workers")
     names = list(flow.operators)
     cost = run_costs(flow, costs)
@@ -168,50 +168,50 @@ def partition(flow: Dataflow, workers: int, costs: Costs) -> Partition:
         slower = np.maximum(best[-1][:, None], cost)  # [i, j]: the last run is i to j
         cuts.append(slower.argmin(0))
         best.append(slower.min(0))
-    stretch = [1.0 + costs.lock * others for others in range(len(best))]
-    used = min(range(len(best)), key=lambda number: best[number][count] * stretch[number])
+    slowdown = [1.0 + costs.lock * others for others in range(len(best))]
+    used = min(range(len(best)), key=lambda number: best[number][count] * slowdown[number])
     ends = [count]
     for number in range(used, 0, -1):
         ends.insert(0, int(cuts[number - 1][ends[0]]))
     bounds = list(zip([0, *ends], ends))
     return Partition(
-        [names[start:end] for start, end in bounds], [float(cost[bound]) * stretch[used] for bound in bounds], flow
+        [names[start:end] for start, end in bounds], [float(cost[bound]) * slowdown[used] for bound in bounds], flow
     )
 
 
-def division(network: Network, workers: int, pays: bool = True) -> tuple[Partition, Costs]:
+def measure_and_partition(network: Network, workers: int, pays: bool = True) -> tuple[Partition, Costs]:
     """Partition a network for fast training, by costs that are measured now; return the partition and the costs.
 
     `network.blocks` is set so that groups pass in enough blocks to keep all workers busy with two groups under way.
     pays: use fewer workers where those are faster.
     """
     network.blocks = max(1, -(-workers // 2))
-    flow = large_apart(network, workers)
+    flow = split_large_operators(network, workers)
     costs = measured(network, flow, 3)
     return partition(flow, workers, costs if pays else replace(costs, lock=0.0)), costs
 
 
-def large_apart(network: Network, workers: int) -> Dataflow:
+def split_large_operators(network: Network, workers: int) -> Dataflow:
     """Expand a network to its dataflow, and split operators that are a large part of a worker's work.
 
     Split operators sum in another order. So work is counted here, not measured: the bits of a training must not
     depend on how busy the machine is.
     """
     flow = Network.expand(network)
-    work = {name: products(flow, each) for name, each in flow.operators.items()}
+    work = {name: count_multiplications(flow, each) for name, each in flow.operators.items()}
     total = max(1, sum(work.values()))
     grains = {}
     for name, operator in flow.operators.items():
-        count = shares(flow, operator) or 1
+        count = max_shares(flow, operator) or 1
         pieces = min(
             count, math.ceil(PIECES * workers * work[name] / total), work[name] * block_size(network) // LEAST_PIECE
         )
         if workers > 1 and pieces > PIECES // 2:
             grains[name] = -(-count // pieces)
-    return decomposed(flow, grains) if grains else flow
+    return decompose_operators(flow, grains) if grains else flow
 
 
-def products(flow: Dataflow, operator: StreamOperator) -> int:
+def count_multiplications(flow: Dataflow, operator: StreamOperator) -> int:
     """Number of multiplications with W that an operator does for one sample; 0 for an operator without W."""
     if operator.kind not in ("forward", "backward") or "W" not in flow.layers[operator.layer - 1].weight_shapes:
         return 0

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 from ..core.number import shortened
 from ..errors import SequentialError
-from .dataflow import Dataflow, StreamOperator, part_of
-from .layer_args import Field, fit_field, whole
+from .dataflow import Dataflow, StreamOperator, part_by_operator
+from .layer_args import Field, int_at_least, validate_field
 from .splitjoin import locate_weights
 
 
@@ -40,9 +40,9 @@ class Conflict(NamedTuple):
 class Schedule:
     """A pipeline schedule: the stage of each operator, and the cycles, iterations and conflicts that follow.
 
-    >>> from .layers import Dense, placed
-    >>> from .dataflow import expanded
-    >>> pipeline = schedule(expanded(placed([Dense(3), Dense(2)], (4,))))
+    >>> from .layers import Dense, connect_layers
+    >>> from .dataflow import expand_layers
+    >>> pipeline = schedule(expand_layers(connect_layers([Dense(3), Dense(2)], (4,))))
     >>> print(pipeline.table(10))
     cycle  copy  FComp1  FComp2  lossComp  BComp2  BComp1
         1     1
@@ -117,7 +117,7 @@ class Schedule:
 
     # --- weights ---------------------------------------------------------------
 
-    def meetings(self) -> Iterator[tuple[StreamOperator, StreamOperator, int]]:
+    def reader_writer_pairs(self) -> Iterator[tuple[StreamOperator, StreamOperator, int]]:
         """Yield (reader, writer, distance): a forward and a backward of the same weights, b - f stages apart.
 
         Of several writers in one stage on one worker, only the first.
@@ -152,7 +152,7 @@ class Schedule:
     @property
     def least_group(self) -> int:
         """The smallest conflict-free group size: the largest distance b - f."""
-        return max((distance for _, _, distance in self.meetings()), default=0)
+        return max((distance for _, _, distance in self.reader_writer_pairs()), default=0)
 
     def naive(self, iterations: int) -> list[Conflict]:
         """The conflicts of one buffer that is updated after every backward, by cycle.
@@ -163,7 +163,7 @@ class Schedule:
         """
         conflicts: dict[str, Conflict] = {}
         iterations = at_least_one(iterations, "iterations")
-        for reader, writer, distance in self.meetings():
+        for reader, writer, distance in self.reader_writer_pairs():
             if self.workers[reader.name] != self.workers[writer.name]:
                 for read in range(distance + 1, iterations + 1):
                     wrote = read - distance
@@ -177,25 +177,29 @@ class Schedule:
         backward writes version g + 2 there."""
         iterations, size = at_least_one(iterations, "iterations"), at_least_one(group_size, "group_size")
         conflicts: dict[str, Conflict] = {}
-        for reader, writer, distance in self.meetings():
-            apart = self.workers[reader.name] != self.workers[writer.name]
+        for reader, writer, distance in self.reader_writer_pairs():
+            on_different_workers = self.workers[reader.name] != self.workers[writer.name]
             for read in range(1, iterations + 1):
                 group = (read - 1) // size
-                ended = max(0, read - distance - 1) // size  # groups that were written before this cycle
-                holds = ended + 1 - (ended + 1 - group) % 2  # the newest version in this group's buffer
-                now = read - distance if apart and read > distance and (read - distance) % size == 0 else 0
-                mixed = now > 0 and (now // size - 1 - group) % 2 == 0
-                if mixed or holds != group:
-                    wrote = now if mixed else (holds - 1) * size
+                ended_groups = max(0, read - distance - 1) // size  # groups that were written before this cycle
+                buffer_version = (
+                    ended_groups + 1 - (ended_groups + 1 - group) % 2
+                )  # the newest version in this group's buffer
+                writing_iteration = (
+                    read - distance if on_different_workers and read > distance and (read - distance) % size == 0 else 0
+                )
+                mixed = writing_iteration > 0 and (writing_iteration // size - 1 - group) % 2 == 0
+                if mixed or buffer_version != group:
+                    wrote = writing_iteration if mixed else (buffer_version - 1) * size
                     names = f"{reader.name}({read})", f"{writer.name}({wrote})" if wrote > 0 else "nobody"
                     cycle = read + self.stages[reader.name]
-                    conflicts.setdefault(names[0], Conflict(cycle, reader.layer, *names, group, holds, mixed))
+                    conflicts.setdefault(names[0], Conflict(cycle, reader.layer, *names, group, buffer_version, mixed))
         return sorted(conflicts.values())
 
 
 def at_least_one(value: Any, who: str) -> int:
     """A whole number of at least 1. Raises SequentialError."""
-    return int(fit_field("a pipeline", Field(who, whole(1)), value))
+    return int(validate_field("a pipeline", Field(who, int_at_least(1)), value))
 
 
 def schedule(dataflow: Dataflow, partition: Any = None, batch_size: int | None = None) -> Schedule:
@@ -223,7 +227,7 @@ def schedule(dataflow: Dataflow, partition: Any = None, batch_size: int | None =
                 f"it divides the operators {', '.join(dataflow.operators)} into runs, each named once, in this order.",
                 "partition",
             )
-    workers = part_of(partition or [[name] for name in dataflow.operators])
+    workers = part_by_operator(partition or [[name] for name in dataflow.operators])
     pipeline = Schedule(dataflow, dataflow.stages(partition), workers)
     if batch_size is not None and at_least_one(batch_size, "batch_size") <= pipeline.count:
         mend = f"Let batch_size be {pipeline.count + 1} or more, or leave it out."

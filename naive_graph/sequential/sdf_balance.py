@@ -34,19 +34,19 @@ def repetitions(flow: Dataflow) -> Firings:
             "BAD_VALUE", f"it is what expand(network) gives, or a Composite, not {shortened(flow)}.", "flow"
         )
     times: dict[str, Fraction] = {}
-    beside: dict[str, list[tuple[Stream, str, Fraction]]] = {name: [] for name in flow.operators}
-    for inner_stream in inner(flow):
-        beside[inner_stream.writer].append(
+    neighbours: dict[str, list[tuple[Stream, str, Fraction]]] = {name: [] for name in flow.operators}
+    for inner_stream in inner_streams(flow):
+        neighbours[inner_stream.writer].append(
             (inner_stream, inner_stream.reader, Fraction(inner_stream.push, inner_stream.pop))
         )
-        beside[inner_stream.reader].append(
+        neighbours[inner_stream.reader].append(
             (inner_stream, inner_stream.writer, Fraction(inner_stream.pop, inner_stream.push))
         )
     for first in flow.operators:
         group = [] if first in times else [first]
         times.setdefault(first, Fraction(1))
         for name in group:  # breadth-first: grows during the loop
-            for stream, other, ratio in beside[name]:
+            for stream, other, ratio in neighbours[name]:
                 if other not in times:
                     group.append(other)
                 if times.setdefault(other, times[name] * ratio) != times[name] * ratio:
@@ -67,7 +67,7 @@ def _raise_unbalanced(stream: Stream, writer: Fraction, reader: Fraction) -> Non
     )
 
 
-def inner(flow: Dataflow) -> list[Stream]:
+def inner_streams(flow: Dataflow) -> list[Stream]:
     """The streams that have both a writer and a reader."""
     return [stream for stream in flow.streams.values() if stream.writer and stream.reader]
 

@@ -17,7 +17,7 @@ from ..errors import SequentialError
 from .compute import LayerArithmetic, Loss
 from .dataflow import Dataflow, StreamOperator
 from .network import MOST_AT_ONCE, Network
-from .splitjoin import Share, dilate_delta, join_results, locate_weights, split_samples
+from .splitjoin import WorkerArithmetic, dilate_delta, join_results, locate_weights, split_samples
 
 Array = Any
 
@@ -50,7 +50,7 @@ class NetworkMachine:
         self.loss = Loss(network.loss, network.output_shape)
         self.seed = network.seed
         self.layers = network.layers
-        self.shares: dict[str, Share] = {}
+        self.shares: dict[str, WorkerArithmetic] = {}
         self.training = training
         self.last = last  # an output stream without a reader: not computed
         self.later = later
@@ -80,24 +80,26 @@ class NetworkMachine:
         elif operator.kind == "forward":
             results = [self._layer(operator).forward(inputs[0], weights)[0]]
         else:
-            layer, both = self._layer(operator), (inputs[0], inputs[1] if len(inputs) > 1 else None)
-            results = [None if operator.outputs == [self.last] else layer.backward(*both, weights)]
-            made_of = dict(zip(("delta", "held"), both)) if placed.weight_shapes else {}
-            gradients = made_of if self.later else layer.learned(*both, weights)
+            layer, delta_and_residual = self._layer(operator), (inputs[0], inputs[1] if len(inputs) > 1 else None)
+            results = [None if operator.outputs == [self.last] else layer.backward(*delta_and_residual, weights)]
+            made_of = dict(zip(("delta", "held"), delta_and_residual)) if placed.weight_shapes else {}
+            gradients = made_of if self.later else layer.learned(*delta_and_residual, weights)
         return Firing(operator.name, iteration, dict(taken), dict(zip(operator.outputs, results)), gradients, loss)
 
-    def _layer(self, operator: StreamOperator) -> LayerArithmetic | Share:
+    def _layer(self, operator: StreamOperator) -> LayerArithmetic | WorkerArithmetic:
         if operator.share is None:
             return self.arithmetic[operator.layer - 1]
         made = self.shares.get(operator.name)
-        return made or self.shares.setdefault(operator.name, Share(self.layers[operator.layer - 1], operator))
+        return made or self.shares.setdefault(
+            operator.name, WorkerArithmetic(self.layers[operator.layer - 1], operator)
+        )
 
-    def gather(self, total: dict[str, Array], found: Mapping[str, Array]) -> None:
+    def gather(self, total: dict[str, Array], block_gradients: Mapping[str, Array]) -> None:
         """Add a block's gradients to the totals; with `later`, append its (delta, held) pair.
 
         The first block's arrays are stored without a copy: nobody writes into them.
         """
-        for name, array in found.items():
+        for name, array in block_gradients.items():
             if name in total:
                 array = np.concatenate([total[name], array]) if self.later else total[name] + array
             total[name] = array
@@ -117,18 +119,18 @@ class NetworkMachine:
 
     def _forward(self, operator: StreamOperator, x: Array, weights: Mapping[str, Array], iteration: int) -> list[Array]:
         numbers = range(iteration, iteration + len(x))
-        chances = [(self.seed, operator.layer, number) for number in numbers] if self.training else None
-        result, residual = self.arithmetic[operator.layer - 1].forward(x, weights, chances)
+        seeds = [(self.seed, operator.layer, number) for number in numbers] if self.training else None
+        result, residual = self.arithmetic[operator.layer - 1].forward(x, weights, seeds)
         residual_stream = f"F{operator.layer}_B{operator.layer}"  # the residual's stream, read by the layer's backward
         return [residual if name == residual_stream else result for name in operator.outputs]
 
 
-def learning(network: Network, later: bool = False) -> NetworkMachine:
+def training_machine(network: Network, later: bool = False) -> NetworkMachine:
     """The machine for training: it skips the gradient at the data, which has no reader."""
     return NetworkMachine(network, last=network.streams.result, later=later)
 
 
-def _of_one(flow: Dataflow, fired: Firing) -> Firing:
+def _drop_sample_axis(flow: Dataflow, fired: Firing) -> Firing:
     """Drop the sample axis from a firing of one sample, and fill in `part`."""
     operator = flow.operators[fired.operator]
     taken, produced = ({name: array[0] for name, array in arrays.items()} for arrays in (fired.taken, fired.given))
@@ -164,18 +166,18 @@ def firings(
             outside = [stream.name for stream in flow.streams.values() if not stream.writer]
             raise SequentialError("UNDECLARED_STREAM", f"from outside come {', '.join(outside)}.", name)
     count = dict.fromkeys(flow.operators, 0)
-    for name in in_turn(flow, lambda name: all(queues[stream] for stream in flow.operators[name].inputs)):
+    for name in ready_operators(flow, lambda name: all(queues[stream] for stream in flow.operators[name].inputs)):
         operator = flow.operators[name]
         count[name] += 1
         taken = {stream: queues[stream].popleft()[None] for stream in operator.inputs}
         held = weights[operator.layer - 1] if operator.layer else {}
-        fired = _of_one(flow, machine.fire(operator, taken, held, count[name]))
+        fired = _drop_sample_axis(flow, machine.fire(operator, taken, held, count[name]))
         for stream, sample in fired.given.items():
             queues[stream].append(sample)
         yield fired
 
 
-def in_turn(flow: Dataflow, can_fire: Callable[[str], bool]) -> Iterator[str]:
+def ready_operators(flow: Dataflow, can_fire: Callable[[str], bool]) -> Iterator[str]:
     """Yield each operator as soon as it can fire; the caller fires it before taking the next."""
     ready = deque(filter(can_fire, flow.operators))
     while ready:

@@ -19,53 +19,53 @@ import numpy as np
 
 from ..core.number import shortened
 from ..errors import SequentialError
-from ..tensor.evaluation.calculation import Calculation
+from ..tensor.evaluation.cached_function import PlannedFunction
 from ..tensor.nodes import LeafNode
 from ..tensor.operators.convolution import conv2d
-from .compute import LayerArithmetic, arithmetic
+from .compute import LayerArithmetic, make_arithmetic
 from .dataflow import Dataflow, StreamOperator
-from .layer_args import is_whole
-from .layers import Conv2D, Dense, Placed, Pooling
+from .layer_args import is_integer
+from .layers import Conv2D, Dense, LayerInNetwork, Pooling
 
 Array = Any
 
 
-def decomposed(flow: Dataflow, grain: int | Mapping[str, int] = 1) -> Dataflow:
+def decompose_operators(flow: Dataflow, grain: int | Mapping[str, int] = 1) -> Dataflow:
     """Decompose every Dense, Conv2D and pooling operator of a dataflow into split, workers and join.
 
     grain: units, rows or channels per worker; a dict by operator name decomposes only those.
 
-    >>> from .layers import placed
-    >>> from .dataflow import expanded
-    >>> flow = decomposed(expanded(placed([Dense(2)], (3,))), grain=2)
+    >>> from .layers import connect_layers
+    >>> from .dataflow import expand_layers
+    >>> flow = decompose_operators(expand_layers(connect_layers([Dense(2)], (3,))), grain=2)
     >>> [each.name for each in flow.operators.values() if each.layer]
     ... # doctest: +NORMALIZE_WHITESPACE
     ['FComp1.split_x', 'FComp1.worker_0', 'FComp1.join',
      'BComp1.split_delta', 'BComp1.split_x', 'BComp1.worker_0', 'BComp1.worker_1', 'BComp1.join']
     """
     grains = grain if isinstance(grain, Mapping) else dict.fromkeys(flow.operators, grain)
-    if not all(is_whole(size) and size >= 1 for size in grains.values()):
+    if not all(is_integer(size) and size >= 1 for size in grains.values()):
         raise SequentialError("ARG_RANGE", f"it is a whole number of at least 1, not {shortened(grain)}.", "grain")
     made = Dataflow(flow.layers, flow.name)
     readers: dict[str, str] = {}  # by input stream of a decomposed operator: its new reader
     for operator in flow.operators.values():
-        count = shares(flow, operator)
+        count = max_shares(flow, operator)
         if count is None or operator.name not in grains:
             made.add(StreamOperator(operator.name, operator.kind, operator.layer))
         else:
             step = grains[operator.name]
             ranges = [range(start, min(start + step, count)) for start in range(0, count, step)]
-            readers |= _taken_apart(made, flow, operator, ranges)
+            readers |= _split_operator(made, flow, operator, ranges)
     for stream in flow.streams.values():
         writer = stream.writer if stream.writer in ("", *made.operators) else f"{stream.writer}.join"
         made.connect(stream.name, writer, readers.get(stream.name, stream.reader), stream.shape)
     for operator in flow.operators.values():
         if f"{operator.name}.join" in made.operators:
-            _inner_streams(made, operator)
+            _connect_parts(made, operator)
     return made
 
 
-def _taken_apart(made: Dataflow, flow: Dataflow, operator: StreamOperator, ranges: list[range]) -> dict[str, str]:
+def _split_operator(made: Dataflow, flow: Dataflow, operator: StreamOperator, ranges: list[range]) -> dict[str, str]:
     """Add the splits, workers and join of an operator; return the new reader of each of its input streams."""
     placed = flow.layers[operator.layer - 1]
     readers = {}
@@ -85,11 +85,11 @@ def _taken_apart(made: Dataflow, flow: Dataflow, operator: StreamOperator, range
     return readers
 
 
-def _inner_streams(made: Dataflow, operator: StreamOperator) -> None:
+def _connect_parts(made: Dataflow, operator: StreamOperator) -> None:
     """Connect splits to workers, and workers to the join, by streams of the right shapes."""
     placed, name = made.layers[operator.layer - 1], operator.name
     parts = [worker for worker in made.operators.values() if worker.share and worker.name.startswith(f"{name}.worker_")]
-    small = [smaller(placed, worker) for worker in parts]
+    small = [worker_layer(placed, worker) for worker in parts]
     for stream in operator.inputs:
         reader, shape = made.streams[stream].reader, made.streams[stream].shape
         if made.operators[reader].kind == "dilate":
@@ -105,7 +105,7 @@ def _inner_streams(made: Dataflow, operator: StreamOperator) -> None:
         made.connect(f"{share.name}_out", share.name, f"{name}.join", shape)
 
 
-def shares(flow: Dataflow, operator: StreamOperator) -> int | None:
+def max_shares(flow: Dataflow, operator: StreamOperator) -> int | None:
     """Into how many parts an operator can be split at most; None if it cannot be split."""
     if operator.kind not in ("forward", "backward"):
         return None
@@ -121,20 +121,20 @@ def shares(flow: Dataflow, operator: StreamOperator) -> int | None:
 # --- splits, joins and workers ------------------------------------------------------------
 
 
-def split_samples(placed: Placed, operator: StreamOperator, samples: Array) -> list[Array]:
+def split_samples(placed: LayerInNetwork, operator: StreamOperator, samples: Array) -> list[Array]:
     """The roundrobin: a slice of the last axis for each worker."""
     if isinstance(placed.layer, Dense):
         samples = samples.reshape(len(samples), -1)
     return np.split(samples, operator.cuts, axis=-1)
 
 
-def join_results(placed: Placed, operator: StreamOperator, parts: list[Array]) -> Array:
+def join_results(placed: LayerInNetwork, operator: StreamOperator, parts: list[Array]) -> Array:
     """The join: concatenate the workers' results along the last axis."""
     shape = placed.output_shape if operator.name.startswith("F") else placed.input_shape
     return np.concatenate(parts, axis=-1).reshape(-1, *shape)
 
 
-def dilated_shape(placed: Placed) -> tuple[int, ...]:
+def dilated_shape(placed: LayerInNetwork) -> tuple[int, ...]:
     layer: Any = placed.layer
     high, wide = (
         n + 2 * p + k - 1 for n, p, k in zip(placed.input_shape[:2], layer.padding, layer.kernel_size, strict=True)
@@ -142,21 +142,21 @@ def dilated_shape(placed: Placed) -> tuple[int, ...]:
     return high, wide, layer.filters
 
 
-def dilate_delta(placed: Placed, delta: Array) -> Array:
+def dilate_delta(placed: LayerInNetwork, delta: Array) -> Array:
     """Dilate delta for a convolution's backward: E[k - 1 + s i, k - 1 + s j] = delta[i, j], and zeros elsewhere."""
-    spread = np.zeros((len(delta), *dilated_shape(placed)))
-    spread[:, *_places(placed)] = delta
-    return spread
+    dilated = np.zeros((len(delta), *dilated_shape(placed)))
+    dilated[:, *_dilation_slices(placed)] = delta
+    return dilated
 
 
-def _places(placed: Placed) -> tuple[slice, ...]:
+def _dilation_slices(placed: LayerInNetwork) -> tuple[slice, ...]:
     """The slices of the dilated array that hold the entries of delta."""
     layer: Any = placed.layer
     extents = zip(layer.kernel_size, layer.strides, placed.output_shape)
     return tuple(slice(k - 1, k - 1 + s * n, s) for k, s, n in extents)
 
 
-def smaller(placed: Placed, operator: StreamOperator) -> Placed:
+def worker_layer(placed: LayerInNetwork, operator: StreamOperator) -> LayerInNetwork:
     """The smaller layer of one worker: its share of the units, inputs, filters or channels."""
     layer, forwards, count = placed.layer, operator.kind == "forward", len(operator.share or ())
     biased = {"use_bias": int("b" in locate_weights(placed, operator))}
@@ -171,10 +171,10 @@ def smaller(placed: Placed, operator: StreamOperator) -> Placed:
         shape = shape if forwards else (*shape[:2], count)
     else:
         shape = (*shape[:2], count)
-    return Placed(small, placed.number, None, shape)
+    return LayerInNetwork(small, placed.number, None, shape)
 
 
-def locate_weights(placed: Placed, operator: StreamOperator) -> dict[str, Any]:
+def locate_weights(placed: LayerInNetwork, operator: StreamOperator) -> dict[str, Any]:
     """By name, the index of an operator's part within its layer's weights: read by a forward, updated by a backward."""
     if operator.kind not in ("forward", "backward"):
         return {}
@@ -190,50 +190,54 @@ def locate_weights(placed: Placed, operator: StreamOperator) -> dict[str, Any]:
     return {name: mine[name] for name in mine if name in placed.weight_shapes}
 
 
-class Share:
+class WorkerArithmetic:
     """The arithmetic of one worker: a smaller layer, applied to its part of the whole layer's weights."""
 
-    def __init__(self, placed: Placed, operator: StreamOperator) -> None:
+    def __init__(self, placed: LayerInNetwork, operator: StreamOperator) -> None:
         assert operator.share is not None
         self.index = locate_weights(placed, operator)
         self.channels = slice(operator.share.start, operator.share.stop)
-        part = smaller(placed, operator)
+        part = worker_layer(placed, operator)
         spread = isinstance(placed.layer, Conv2D) and operator.kind == "backward"
-        self.arithmetic = SpreadArithmetic(part) if spread else arithmetic(part)
+        self.arithmetic = DilatedConvArithmetic(part) if spread else make_arithmetic(part)
 
     def forward(self, x: Array, whole: Mapping[str, Array]) -> tuple[Array, Array | None]:
-        return self.arithmetic.forward(x, self._mine(whole))
+        return self.arithmetic.forward(x, self._own_weights(whole))
 
     def backward(self, delta: Array, held: Array | None, whole: Mapping[str, Array]) -> Array:
-        return self.arithmetic.backward(delta, self._seen(held), self._mine(whole))
+        return self.arithmetic.backward(delta, self._seen(held), self._own_weights(whole))
 
     def learned(self, delta: Array, held: Array | None, whole: Mapping[str, Array]) -> dict[str, Array]:
         """The gradients of this part of the weights."""
-        return self.arithmetic.learned(delta, self._seen(held), self._mine(whole))
+        return self.arithmetic.learned(delta, self._seen(held), self._own_weights(whole))
 
-    def _mine(self, weights: Mapping[str, Array]) -> dict[str, Array]:
+    def _own_weights(self, weights: Mapping[str, Array]) -> dict[str, Array]:
         return {name: weights[name][index] for name, index in self.index.items()}
 
     def _seen(self, held: Array | None) -> Array | None:
-        return held[..., self.channels] if isinstance(self.arithmetic, SpreadArithmetic) and held is not None else held
+        return (
+            held[..., self.channels]
+            if isinstance(self.arithmetic, DilatedConvArithmetic) and held is not None
+            else held
+        )
 
 
-class SpreadArithmetic(LayerArithmetic):
+class DilatedConvArithmetic(LayerArithmetic):
     """A convolution's backward from the dilated delta: dx is its correlation with the flipped kernel."""
 
-    def _made(self, count: int) -> tuple[Calculation, Calculation]:
+    def _made(self, count: int) -> tuple[PlannedFunction, PlannedFunction]:
         _, learned = super()._made(count)
-        layer: Any = self.placed.layer
-        (ph, pw), (height, width, _) = layer.padding, self.placed.input_shape
-        spread = LeafNode.input((count, *dilated_shape(self.placed)), "E")
-        kernel: Any = LeafNode.input(self.placed.weight_shapes["W"], "W")
+        layer: Any = self.layer_in_network.layer
+        (ph, pw), (height, width, _) = layer.padding, self.layer_in_network.input_shape
+        spread = LeafNode.input((count, *dilated_shape(self.layer_in_network)), "E")
+        kernel: Any = LeafNode.input(self.layer_in_network.weight_shapes["W"], "W")
         turned = kernel[:, :, ::-1, ::-1].transpose(2, 3, 0, 1)  # (kh, kw, filters, channels)
         padded_dx: Any = conv2d(spread, turned)
         dx = padded_dx[:, ph : ph + height, pw : pw + width]
-        return Calculation([spread, kernel], [dx]), learned
+        return PlannedFunction([spread, kernel], [dx]), learned
 
     def backward(self, delta: Array, held: Array | None, weights: Mapping[str, Array]) -> Array:
-        return self.calculations(len(delta))[0](delta, weights["W"])[0]
+        return self.planned_functions(len(delta))[0](delta, weights["W"])[0]
 
     def learned(self, delta: Array, held: Array | None, weights: Mapping[str, Array]) -> dict[str, Array]:
-        return super().learned(delta[:, *_places(self.placed)], held, weights)
+        return super().learned(delta[:, *_dilation_slices(self.layer_in_network)], held, weights)

@@ -26,7 +26,7 @@ from ..errors import SequentialError
 from .dataflow import Dataflow, StreamOperator
 from .network import MOST_AT_ONCE, Network, Weights
 from .pipeline import Schedule
-from .sdf_runtime import NetworkMachine, learning
+from .sdf_runtime import NetworkMachine, training_machine
 from .splitjoin import locate_weights
 
 POLICIES = ("serial", "delayed", "alternate")
@@ -56,18 +56,18 @@ def newest(buffers: Sequence[Weights], ended: int) -> Weights:
 
 
 def fire_operators(
-    machine: NetworkMachine, operators: Iterable[StreamOperator], held: Sequence[Mapping[str, Array]],
+    machine: NetworkMachine, operators: Iterable[StreamOperator], weights: Sequence[Mapping[str, Array]],
     streams: dict[str, Array], totals: Gradients, iteration: int,
 ) -> list[float]:  # fmt: skip
     """Fire operators once each, in the given order; return the losses, if the loss operator is among them.
 
-    streams: a block of samples by stream; inputs are removed, outputs are added. held: the weights of all layers.
+    streams: a block of samples by stream; inputs are removed, outputs are added. weights: the weights of all layers.
     totals: the sums of gradients by operator, added to. iteration: number of the first sample.
     """
     losses: list[float] = []
     for operator in operators:
         taken = {name: streams.pop(name) for name in operator.inputs}
-        fired = machine.fire(operator, taken, held[operator.layer - 1] if operator.layer else {}, iteration)
+        fired = machine.fire(operator, taken, weights[operator.layer - 1] if operator.layer else {}, iteration)
         streams.update(fired.given)
         if fired.gradients:
             machine.gather(totals.setdefault(operator.name, {}), fired.gradients)
@@ -75,7 +75,7 @@ def fire_operators(
     return losses
 
 
-def passed_group(
+def process_group(
     machine: NetworkMachine, flow: Dataflow, held: Sequence[Mapping[str, Array]], samples: Array, labels: Array,
     members: range, first: int, size: int = MOST_AT_ONCE,
 ) -> tuple[Gradients, list[float]]:  # fmt: skip
@@ -86,10 +86,10 @@ def passed_group(
     for block in blocks(members, size):
         streams = {data: samples[block.start : block.stop], label: labels[block.start : block.stop]}
         losses += fire_operators(machine, flow.operators.values(), held, streams, totals, first + block.start + 1)
-    return all_summed(machine, flow, held, totals), losses
+    return sum_group_gradients(machine, flow, held, totals), losses
 
 
-def all_summed(
+def sum_group_gradients(
     machine: NetworkMachine, flow: Dataflow, held: Sequence[Mapping[str, Array]], totals: Gradients
 ) -> Gradients:
     """Finish a group's totals: summed weight gradients by operator (see NetworkMachine.summed)."""
@@ -97,7 +97,7 @@ def all_summed(
     return {operator.name: machine.summed(operator, total, held[operator.layer - 1]) for operator, total in pairs}
 
 
-class Versions:
+class DoubleBuffer:
     """Double-buffered weights of all layers: group g reads U_g in buffer g mod 2, and writes U_{g+2} over it."""
 
     def __init__(self, buffers: Sequence[Weights], policy: str, rate: float) -> None:
@@ -120,7 +120,7 @@ class Versions:
                 step *= self.rate
                 np.subtract(old[part], step, out=new[part])
 
-    def learn_all(self, flow: Dataflow, group: int, totals: Gradients, count: int) -> None:
+    def update_all(self, flow: Dataflow, group: int, totals: Gradients, count: int) -> None:
         """Apply the summed gradients of a group of `count` samples, each operator's to its own weights."""
         for name, total in totals.items():
             operator = flow.operators[name]
@@ -159,13 +159,13 @@ def in_series(
 
     group, first: numbers of groups and samples in earlier runs. block: samples of one firing.
     """
-    flow, machine = flow or Network.expand(network), learning(network, later=block is None)
-    versions = Versions([copy_weights(buffer) for buffer in buffers], policy, network.learning_rate)
+    flow, machine = flow or Network.expand(network), training_machine(network, later=block is None)
+    versions = DoubleBuffer([copy_weights(buffer) for buffer in buffers], policy, network.learning_rate)
     for number, members in enumerate(groups(len(samples), network.batch_size), group):
-        held = versions.buffers[number % 2]
+        weights = versions.buffers[number % 2]
         size = block or block_size(network)
-        totals, losses = passed_group(machine, flow, held, samples, labels, members, first, size)
-        versions.learn_all(flow, number, totals, len(members))
+        totals, losses = process_group(machine, flow, weights, samples, labels, members, first, size)
+        versions.update_all(flow, number, totals, len(members))
         yield GroupEnd(number, losses, list(versions.buffers))
 
 
@@ -192,9 +192,9 @@ def by_cycles(
     changes a bit; in an incorrect one the order decides the data races.
     """
     size, count = network.batch_size if policy else 1, len(samples)
-    flow, machine = schedule.dataflow, learning(network)
+    flow, machine = schedule.dataflow, training_machine(network)
     start = doubled(weights)
-    versions = Versions(start if policy else start[:1] * 2, policy or "delayed", network.learning_rate)
+    versions = DoubleBuffer(start if policy else start[:1] * 2, policy or "delayed", network.learning_rate)
     waiting: dict[tuple[str, int], Array] = {}  # samples by stream and iteration
     totals: Gradients = {}
     outside = {network.streams.data: samples, network.streams.labels: labels}
@@ -213,5 +213,5 @@ def by_cycles(
             waiting.update({(name, iteration): samples for name, samples in streams.items()})
             if operator.name in totals and (iteration % size == 0 or iteration == count):
                 total = {operator.name: totals.pop(operator.name)}
-                versions.learn_all(flow, group, total, (iteration - 1) % size + 1)
+                versions.update_all(flow, group, total, (iteration - 1) % size + 1)
     return list(versions.buffers)

@@ -15,14 +15,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.imports import interrupts_to
+from ..core.optional_deps import interrupts_to
 from ..errors import TrainingError
 from .dataflow import Dataflow, StreamOperator
 from .network import Network, Weights
 from .partitioning import Partition
 from .pipeline import schedule
-from .sdf_runtime import learning
-from .weight_staleness import Gradients, Versions, block_size, blocks, copy_weights, fire_operators, groups
+from .sdf_runtime import training_machine
+from .weight_staleness import DoubleBuffer, Gradients, block_size, blocks, copy_weights, fire_operators, groups
 
 Array = Any
 CAPACITY = 4  # blocks that a queue between workers holds
@@ -39,7 +39,7 @@ class FiringTime(NamedTuple):
     end: float
 
 
-class Ran(NamedTuple):
+class PipelineResult(NamedTuple):
     """The result of a run: both buffers, the number of ended groups, each sample's loss, and the firing times."""
 
     buffers: list[Weights]
@@ -52,7 +52,7 @@ class WorkerStopped(Exception):
     """Another worker failed, so this one ends."""
 
 
-class PipelineRun(Versions):
+class PipelineRun(DoubleBuffer):
     """State shared by the workers of a run: queues, double-buffered weights, how far to go, and whether one failed.
 
     The first two groups read the buffers of the run before, `begun`, without a copy; groups write into new buffers.
@@ -73,7 +73,9 @@ class PipelineRun(Versions):
         for name in self.ended:
             self.writers.setdefault(flow.operators[name].layer, []).append(name)
         self.changed = threading.Condition()
-        self.queues: dict[str, queue.Queue[Array]] = {each.name: queue.Queue(CAPACITY) for each in flow.crossing(parts)}
+        self.queues: dict[str, queue.Queue[Array]] = {
+            each.name: queue.Queue(CAPACITY) for each in flow.crossing_streams(parts)
+        }
         self.count = self.limit = len(samples)  # a Ctrl-C lowers the limit to the end of a group
         self.failed = False
         self.started = time.perf_counter()
@@ -111,12 +113,12 @@ class PipelineRun(Versions):
         return [self.buffers[half] if half in written else copy_weights(self.begun[half]) for half in (0, 1)]
 
 
-class Part:
+class PipelineWorker:
     """One worker: its operators, and the losses and firing times that it has recorded."""
 
     def __init__(self, shared: PipelineRun, worker: int, names: Sequence[str], timed: bool) -> None:
         self.shared, self.worker, self.timed = shared, worker, timed
-        self.machine = learning(shared.network, later=True)
+        self.machine = training_machine(shared.network, later=True)
         self.operators = [shared.flow.operators[name] for name in names]
         self.losses: list[float] = []
         self.bars: list[FiringTime] = []
@@ -167,7 +169,7 @@ class Part:
         shared = self.shared
         sums = self.machine.summed(operator, dict(total), shared.half(group)[operator.layer - 1])
         shared.wait(shared.ended, group + 1)  # no worker is more than one group ahead
-        shared.learn_all(shared.flow, group, {operator.name: sums}, count)
+        shared.update_all(shared.flow, group, {operator.name: sums}, count)
         shared.end_group(operator.name)
 
     def _retry(self, act: Callable[..., Any], *samples: Array) -> Any:
@@ -182,7 +184,7 @@ class Part:
 Division = Sequence[Sequence[str]] | Partition
 
 
-def check_division(network: Network, division: Division | None) -> tuple[Dataflow, list[list[str]]]:
+def resolve_partition(network: Network, division: Division | None) -> tuple[Dataflow, list[list[str]]]:
     """Return the dataflow and each worker's operators; by default two halves. Raises SequentialError if invalid.
 
     A Partition may be of a decomposed dataflow; lists of names are operators of the undivided one.
@@ -201,15 +203,15 @@ def check_division(network: Network, division: Division | None) -> tuple[Dataflo
 def in_threads(
     network: Network, buffers: Sequence[Weights], samples: Array, labels: Array, policy: str = "delayed",
     partition: Division | None = None, before: tuple[int, int] = (0, 0), timed: bool = False,
-) -> Ran:  # fmt: skip
+) -> PipelineResult:  # fmt: skip
     """Train in a pipeline with one thread for each part. Ctrl-C ends it after the groups in flight."""
-    flow, names = check_division(network, partition)
+    flow, names = resolve_partition(network, partition)
     shared = PipelineRun(network, buffers, samples, labels, policy=policy, flow=flow, parts=names, before=before)
     _ = network.arithmetic  # made here, once, not by each thread
-    parts = [Part(shared, worker, mine, timed) for worker, mine in enumerate(names)]
+    parts = [PipelineWorker(shared, worker, mine, timed) for worker, mine in enumerate(names)]
     errors: list[BaseException] = []
 
-    def run(part: Part) -> None:
+    def run(part: PipelineWorker) -> None:
         try:
             part.run()
         except BaseException as error:
@@ -229,4 +231,6 @@ def in_threads(
     if shared.failed:
         raise KeyboardInterrupt
     bars = sorted((bar for part in parts for bar in part.bars), key=lambda bar: bar.start)
-    return Ran(shared.left(), min(shared.ended.values()), [loss for part in parts for loss in part.losses], bars)
+    return PipelineResult(
+        shared.left(), min(shared.ended.values()), [loss for part in parts for loss in part.losses], bars
+    )

@@ -22,17 +22,17 @@ from ..graph.graph import Graph
 from ..graph.nodes import Variable
 from ..tensor.nodes import LeafNode
 from ..tensor.operators.check import ExampleCall
-from ..tensor.operators.describe import facts
-from ..tensor.operators.row import Row
+from ..tensor.operators.describe import operator_details
+from ..tensor.operators.operator_def import OperatorDef
 from ..training.trainer import Trainer
 from ..views.drawing.draw import draw
-from .markdown import Links, missing, templates
-from .messages import messages
+from .markdown import Links, missing_extra, templates
+from .messages import error_messages
 
 try:
     from pdoc import doc
 except ImportError:
-    raise missing() from None
+    raise missing_extra() from None
 
 TABLE = tomllib.loads(Path(__file__).with_name("reference.toml").read_text("utf-8"))
 HOUSE = __name__.split(".")[0]
@@ -56,7 +56,7 @@ class PublicName:
         self.page = f"{self.path}.html"
         self.is_error = isinstance(thing, type) and issubclass(thing, Exception)
         self.is_class = isinstance(thing, type) and not self.is_error
-        self.is_row, self.is_rule = isinstance(thing, Row), isinstance(thing, Rule)
+        self.is_row, self.is_rule = isinstance(thing, OperatorDef), isinstance(thing, Rule)
         self.of_numbers = self.is_rule or COMPOSITIONS.get(name) is thing
         self.is_operator = self.of_numbers or self.is_row
 
@@ -77,7 +77,7 @@ class PublicName:
     @cached_property
     def messages(self) -> list[str]:
         """The messages of an error class; empty for other names."""
-        return messages(self.name) if self.is_error else []
+        return error_messages(self.name) if self.is_error else []
 
     @cached_property
     def members(self) -> dict[str, Any]:
@@ -125,7 +125,7 @@ class PublicName:
             return TABLE["over_samples"][self.name] if self.of_numbers else []
         with Graph.scratch():
             y, operands = _apply_operator(self.thing)
-            return [y.formula(), *(f"d/d{operand.name} = {_slope(y, operand)}" for operand in operands)]
+            return [y.formula(), *(f"d/d{operand.name} = {_derivative_text(y, operand)}" for operand in operands)]
 
     @property
     def rule(self) -> Any:
@@ -138,25 +138,27 @@ class PublicName:
         if not self.is_operator or ">>>" in self.doc:
             return ""
         with Graph.scratch():
-            call = _tensor_call(self.name, self.thing) if self.is_row else _number_call(self.name, self.thing)
+            call = _tensor_example(self.name, self.thing) if self.is_row else _scalar_example(self.name, self.thing)
             names = {"np": np}
             exec(self.written, names)
-            begun = ">>> import numpy as np\n" * ("np." in call)
-            return f"{begun}>>> {call}\n{eval(call, names)!r}"
+            import_line = ">>> import numpy as np\n" * ("np." in call)
+            return f"{import_line}>>> {call}\n{eval(call, names)!r}"
 
     def text(self, links: Links) -> str:
         """The text of its page, as HTML."""
-        return str(templates().get_template("message.html").render(entry=self, links=links, facts=facts))
+        return str(templates().get_template("message.html").render(entry=self, links=links, facts=operator_details))
 
     def picture(self) -> str:
         """A drawing of an operator's graph: a scalar operator of variables, a tensor operator of its example."""
         if not self.is_operator:
             return ""
         with Graph.scratch(), suppress(DrawingError):
-            made = (
+            drawn_results = (
                 ExampleCall(self.thing, self.thing.examples[0]).results if self.is_row else _apply_operator(self.thing)
             )
-            image = re.search(r"<img[^>]*>", draw(made[0], values=False, grads=False, most=40)._html(""))
+            image = re.search(
+                r"<img[^>]*>", draw(drawn_results[0], values=False, grads=False, most=40)._render_html("")
+            )
             return image[0] if image else ""
         return ""
 
@@ -187,11 +189,11 @@ def _clean_signature(signature: inspect.Signature) -> str:
     text = str(signature)
     for pattern, inside in CLEANED.items():
         text = re.sub(pattern, inside, text)
-    short = re.sub(r"(?<=\()\n +|\n(?=\))", "", text).replace("\n   ", "")
-    return short if len(short) < WIDE else text
+    one_line = re.sub(r"(?<=\()\n +|\n(?=\))", "", text).replace("\n   ", "")
+    return one_line if len(one_line) < WIDE else text
 
 
-def _slope(y: Any, x: Any) -> str:
+def _derivative_text(y: Any, x: Any) -> str:
     try:
         return str(gradients(y, x).formula())
     except NoGradientError:
@@ -212,7 +214,7 @@ def _apply_operator(function: Any) -> tuple[Any, list[Variable]]:
     return function(*operands), operands
 
 
-def _number_call(name: str, function: Any) -> str:
+def _scalar_example(name: str, function: Any) -> str:
     """The source of a call of a scalar operator, with numbers in its domain."""
     domain = function.domain if isinstance(function, Rule) else [(-1.0, 1.0)]
     values = [0.5 if low < 0.5 < high else low + 1.0 for low, high in domain]
@@ -220,7 +222,7 @@ def _number_call(name: str, function: Any) -> str:
     return f"{name}({', '.join(operands)})"
 
 
-def _tensor_call(name: str, row: Row) -> str:
+def _tensor_example(name: str, row: OperatorDef) -> str:
     """The source of a call of a tensor operator, from its first example; of large operands only shapes are shown."""
     case = ExampleCall(row, row.examples[0])
     call = f"{name}({', '.join(f'{parameter}={_literal(value)}' for parameter, value in case.given.items())})"

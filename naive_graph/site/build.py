@@ -8,21 +8,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..classroom.language import in_language, messages
+from ..classroom.language import lesson_in_language, message_catalogue
 from ..classroom.lessons import lessons_of_the_package, without_outputs
-from ..core.files import write_into
-from ..views.assets import piece
-from ..views.playground.folder import fingerprint, makers_host
+from ..core.files import write_file_in
+from ..views.assets import read_asset
+from ..views.playground.folder import fingerprint, pyodide_cdn_url
 from ..views.stepper.page import page
 from .api_entry import PublicName
-from .gallery import GalleryProgram, examples, lenet, shown
+from .gallery import GalleryProgram, gallery_programs, lenet_program, shown
 from .languages import pages
-from .lessons import LessonPage, glossary, lesson, now_two, sections
+from .lessons import LessonPage, lesson, render_glossary, sections, split_lesson_pages
 from .markdown import HERE, formula, markdown, place
-from .page import render_page, with_a_way_home
-from .reference import findings, groups
+from .page import add_home_link, render_page
+from .reference import group_public_names, search_entries
 from .slides import slides
-from .wheel import wheel
+from .wheel import build_wheel
 
 
 def build(folder: Path, *names: str, url: str = "") -> Iterator[Path]:
@@ -32,55 +32,56 @@ def build(folder: Path, *names: str, url: str = "") -> Iterator[Path]:
     so; without them, all. url: the site's address, so that links to its pages show
     a card. Raises FolderError for a folder that is a file or cannot be written.
     """
-    files = _Pages(folder, url.rstrip("/") + "/" if url else "")
+    files = SiteWriter(folder, url.rstrip("/") + "/" if url else "")
     lessons = [
         lesson(notebook, files.playground)
         for notebook in lessons_of_the_package()
         if notebook.stem.startswith(names or "")
     ]
     selected = {
-        title: [member for member in group if member.path.startswith(names or "")] for title, group in groups().items()
+        title: [member for member in group if member.path.startswith(names or "")]
+        for title, group in group_public_names().items()
     }
     selected = {title: group for title, group in selected.items() if group}
-    yield from files.front(lessons, [member for group in selected.values() for member in group])
-    yield from files.of_lessons(lessons)
-    yield from files.of_languages(lessons)
-    yield from files.of_the_reference(selected)
-    programs = [example for example in examples() if example.name.startswith(names or "")]
-    yield from files.of_the_gallery(programs, "lenet".startswith(names or ""))
+    yield from files.write_front(lessons, [member for group in selected.values() for member in group])
+    yield from files.write_lessons(lessons)
+    yield from files.write_translations(lessons)
+    yield from files.write_reference(selected)
+    programs = [example for example in gallery_programs() if example.name.startswith(names or "")]
+    yield from files.write_gallery(programs, "lenet".startswith(names or ""))
     yield files.search(lessons, selected, programs)
 
 
-class _Pages:
+class SiteWriter:
     """Renders pages and writes them as files; knows which optional parts (lab, playground) the folder has."""
 
     def __init__(self, folder: Path, url: str = "") -> None:
         self.url = url
         self.folder, self.lab = folder, (folder / "lite" / "index.html").is_file()
         self.playground = (folder / "playground" / "index.html").is_file()  # made by another command
-        self.wheel, self.packed = wheel()
+        self.wheel, self.packed = build_wheel()
         self.python, self.known = None, ""
         if self.playground:
             beside = folder / "playground"
-            self.python, self.known = makers_host(beside), fingerprint((beside / "package.zip").read_bytes())
+            self.python, self.known = pyodide_cdn_url(beside), fingerprint((beside / "package.zip").read_bytes())
 
     def page(self, path: str, template: str, title: str, *, card: bytes = b"", **facts: Any) -> Path:
         shown = "card.png"
         if card and self.url:
             shown = f"cards/{Path(path).with_suffix('.png').name}"
-            write_into(self.folder, shown, card)
+            write_file_in(self.folder, shown, card)
         around = {"playground": self.playground, "lab": self.lab, "wheel": self.wheel, "known": self.known}
         about = {"url": self.url, "path": path, "card": shown}
         made = render_page(template, title, "../" * path.count("/"), **around, **about, **facts)
-        return write_into(self.folder, path, made.encode())
+        return write_file_in(self.folder, path, made.encode())
 
     def each(self, room: str, template: str, pages: Sequence[tuple[str, str, Mapping[str, Any]]]) -> Iterator[Path]:
         """Write pages of one kind, given as (name, title, facts), each linked to the previous and the next."""
         for before, (name, title, facts), after in zip([None, *pages], pages, [*pages[1:], None]):
             yield self.page(f"{room}/{name}.html", template, title, before=before, after=after, **facts)
 
-    def front(self, lessons: Sequence[LessonPage], entries: Sequence[PublicName]) -> Iterator[Path]:
-        first = next(examples())
+    def write_front(self, lessons: Sequence[LessonPage], entries: Sequence[PublicName]) -> Iterator[Path]:
+        first = next(gallery_programs())
         down = GalleryProgram("", "", "", first.code.replace("draw(f)", 'draw(f, direction="TB")'))
         tex = shown(first.code.replace("draw(f)", 'f.formula("tex")'), str)
         runs: dict[str, Any] = {"python": "", "runner": "ask.js"} if self.playground else {}
@@ -90,22 +91,22 @@ class _Pages:
         )  # fmt: skip
         if self.playground:
             for name in ("ask.js", "sw.js"):
-                write_into(self.folder, name, (HERE / name).read_bytes())
+                write_file_in(self.folder, name, (HERE / name).read_bytes())
         if self.url:
-            write_into(self.folder, "card.png", shown(first.code, lambda picture: picture.png))
-        write_into(self.folder, self.wheel, self.packed)
+            write_file_in(self.folder, "card.png", shown(first.code, lambda picture: picture.png))
+        write_file_in(self.folder, self.wheel, self.packed)
         walk = shown(first.code.replace("draw", "step"), lambda steps: page(steps.walk()))
-        yield write_into(self.folder, "walk.html", with_a_way_home(walk).encode())
+        yield write_file_in(self.folder, "walk.html", add_home_link(walk).encode())
 
-    def of_lessons(self, lessons: Sequence[LessonPage]) -> Iterator[Path]:
+    def write_lessons(self, lessons: Sequence[LessonPage]) -> Iterator[Path]:
         yield self.page("lessons/index.html", "lessons.html", "Lessons", lessons=lessons, at="")
-        words = glossary(lessons_of_the_package()[0].parent, lessons)
+        words = render_glossary(lessons_of_the_package()[0].parent, lessons)
         yield self.page("lessons/glossary.html", "glossary.html", "Glossary", words=words)
         beside = lessons_of_the_package()[0].parent / "notes" / "the_same_in_pytorch.md"
         yield self.page(
             "lessons/pytorch.html", "glossary.html", "The same in PyTorch", words=markdown(beside.read_text("utf-8"))
         )
-        for name, words in now_two(lessons):
+        for name, words in split_lesson_pages(lessons):
             for room in ("lessons", "slides"):
                 yield self.page(f"{room}/{name}.html", "glossary.html", "Now two lessons", words=markdown(words))
         page_entries = [
@@ -116,7 +117,7 @@ class _Pages:
         ]  # fmt: skip
         yield from self.each("lessons", "lesson.html", page_entries)
         for lesson_page in lessons:
-            yield write_into(self.folder, f"lessons/{lesson_page.name}.ipynb", without_outputs(lesson_page.notebook))
+            yield write_file_in(self.folder, f"lessons/{lesson_page.name}.ipynb", without_outputs(lesson_page.notebook))
             title, slide_text = f"{lesson_page.number}. {lesson_page.title}", slides(lesson_page.notebook)
             yield self.page(
                 f"slides/{lesson_page.name}.html",
@@ -127,20 +128,20 @@ class _Pages:
                 bare=True,
             )
 
-    def of_languages(self, lessons: Sequence[LessonPage]) -> Iterator[Path]:
+    def write_translations(self, lessons: Sequence[LessonPage]) -> Iterator[Path]:
         for language, texts, translations in pages(lessons_of_the_package()[0].parent, lessons, self.playground):
             for name, words in texts.items():
                 yield self.page(f"{language}/{name}", "glossary.html", "naive_graph", language=language, words=words)
             said, told = _translate_cells(language), []
             for translation in translations:
-                bare = in_language(translation.notebook, language)
-                yield write_into(self.folder, f"{language}/{translation.name}.ipynb", bare)
+                bare = lesson_in_language(translation.notebook, language)
+                yield write_file_in(self.folder, f"{language}/{translation.name}.ipynb", bare)
                 python = self.python and self.python * translation.needs_more
                 facts = {"lesson": translation, "said": said, "python": python, "language": language}
                 told.append((translation.name, f"{translation.number}. {translation.title}", facts))
             yield from self.each(language, "lesson.html", told)
 
-    def of_the_reference(self, found: Mapping[str, Sequence[PublicName]]) -> Iterator[Path]:
+    def write_reference(self, found: Mapping[str, Sequence[PublicName]]) -> Iterator[Path]:
         entries = {member: title for title, group in found.items() for member in group}
         links = {entry.name: entry.page for entry in reversed(entries)}  # the first of equal names wins
         yield self.page("reference/index.html", "reference.html", "Reference", groups=found)
@@ -152,15 +153,20 @@ class _Pages:
             page_entries.append((entry.page.removesuffix(".html"), entry.path, values))
         yield from self.each("reference", "entry.html", page_entries)
 
-    def of_the_gallery(self, programs: Sequence[GalleryProgram], is_whole: bool) -> Iterator[Path]:
+    def write_gallery(self, programs: Sequence[GalleryProgram], is_whole: bool) -> Iterator[Path]:
         face = ""
         if is_whole:
-            heights, network = shown(lenet(), lambda page: (str(page.html), page))
+            heights, network = shown(lenet_program(), lambda page: (str(page.html), page))
             png = network._repr_mimebundle_().get("image/png")  # of the network at every altitude
             face = f'<img alt="" src="data:image/png;base64,{png}">' if png else ""
-            yield write_into(self.folder, "gallery/lenet.html", with_a_way_home(heights, "../").encode())
+            yield write_file_in(self.folder, "gallery/lenet.html", add_home_link(heights, "../").encode())
         yield self.page(
-            "gallery/index.html", "gallery.html", "Gallery", programs=programs, face=face, lenet=is_whole and lenet()
+            "gallery/index.html",
+            "gallery.html",
+            "Gallery",
+            programs=programs,
+            face=face,
+            lenet=is_whole and lenet_program(),
         )
         yield from self.each(
             "gallery", "program.html", [(program.name, program.title, {"program": program}) for program in programs]
@@ -187,7 +193,7 @@ class _Pages:
             rows.append((term, f"lessons/glossary.html#{place(term)}", "glossary", "", " ".join(meaning.split())))
         rows += [(program.title, f"gallery/{program.name}.html", "gallery", "", program.says) for program in programs]
         links = {entry.name: entry.page for entry in reversed(entries)}
-        found_in_pages = findings(entries, links)
+        found_in_pages = search_entries(entries, links)
         rows += [(name, f"reference/{page}", "reference", "", says) for name, page, says in found_in_pages]
         index = json.dumps(rows, ensure_ascii=False).replace("</", "<\\/")
         return self.page("search.html", "search.html", "Search", index=index)
@@ -195,6 +201,6 @@ class _Pages:
 
 def _translate_cells(language: str) -> str:
     """The texts of playground/cells.js with their translations to a language, as JSON."""
-    match = re.search(r"const WORDS = \{(.*?)\n  \};", piece("playground/cells.js"), re.DOTALL)
+    match = re.search(r"const WORDS = \{(.*?)\n  \};", read_asset("playground/cells.js"), re.DOTALL)
     texts = re.findall(r'\w+: "((?:[^"\\]|\\.)*)"', match[1] if match else "")
-    return json.dumps({text: messages(language).message(text) for text in texts}, ensure_ascii=False)
+    return json.dumps({text: message_catalogue(language).message(text) for text in texts}, ensure_ascii=False)

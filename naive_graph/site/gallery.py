@@ -11,7 +11,7 @@ from textwrap import dedent
 from typing import Any, NamedTuple, TypeVar
 
 from ..graph.graph import Graph
-from ..views.playground.running import html
+from ..views.playground.running import to_html
 from .markdown import link_playground
 
 NEEDS_MORE = re.compile(r"\b(numpy|Sequential|Program)\b")  # NumPy, or a compiler
@@ -35,29 +35,29 @@ class GalleryProgram(NamedTuple):
 
     def html(self) -> str:
         """Its picture, as interactive HTML."""
-        return shown(self.code, html)
+        return shown(self.code, to_html)
 
     def still(self) -> str:
         """Its picture as a static image (a data URI), for the overview."""
         return shown(self.code, lambda picture: "data:image/svg+xml;base64," + b64encode(picture.svg.encode()).decode())
 
 
-def examples() -> Iterator[GalleryProgram]:
+def gallery_programs() -> Iterator[GalleryProgram]:
     """All programs of the gallery, in order."""
     text = Path(__file__).with_name("programs.md").read_text("utf-8")
     for title, says, code in re.findall(r"^# (.*)\n\n(.*)\n\n((?:    .*\n|\n)+)", text, re.MULTILINE):
         yield GalleryProgram(re.sub(r"\W+", "-", title.lower()), title, says, dedent(code).strip())
 
 
-def lenet() -> str:
+def lenet_program() -> str:
     """The program that shows LeNet at every zoom level; its page is so large that it is built separately."""
     return Path(__file__).with_name("lenet.txt").read_text("utf-8")
 
 
-def shown(code: str, use: Callable[[Any], Result]) -> Result:
+def shown(code: str, convert: Callable[[Any], Result]) -> Result:
     """Run a program in a graph of its own; return `convert(value)` of its last line, called while that graph exists."""
     *lines, last = ast.parse(code).body
-    names: dict[str, Any] = {}
+    namespace: dict[str, Any] = {}
     with Graph.scratch():
-        exec(compile(ast.Module(lines, []), "gallery", "exec"), names)
-        return use(eval(ast.unparse(last), names))
+        exec(compile(ast.Module(lines, []), "gallery", "exec"), namespace)
+        return convert(eval(ast.unparse(last), namespace))

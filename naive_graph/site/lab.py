@@ -9,10 +9,10 @@ import tempfile
 from pathlib import Path
 
 from ..classroom.lessons import LINKED, lessons_of_the_package, without_outputs
-from ..core.files import write_into
+from ..core.files import write_file_in
 from ..errors import MissingToolError
 from ..views.playground.parts import parts
-from .wheel import wheel
+from .wheel import build_wheel
 
 KERNEL = "@jupyterlite/pyodide-kernel-extension:kernel"
 # Packages of the kernel: resolved for its Python version, downloaded once, and served from the site's folder.
@@ -33,14 +33,14 @@ def write_lab(folder: Path, given: Path | None = None) -> None:
     files = {f"static/{name}": data for name, data in parts(given).items() if name.startswith("pyodide/")}
     lock = json.loads(files["static/pyodide/pyodide-lock.json"]) | {"packages": {}}  # of which none is here
     files["static/pyodide/pyodide-lock.json"] = json.dumps(lock).encode()
-    name, data = wheel()
+    name, data = build_wheel()
     files[f"static/pyodide-lock/{name}"] = data
     files |= {f"files/{notebook.name}": without_outputs(notebook) for notebook in lessons_of_the_package()}
     files |= {f"files/{path.as_posix()}": (lessons_of_the_package()[0].parent / path).read_bytes() for path in LINKED}
     files |= {"jupyter_lite_config.json": json.dumps(BUILT).encode(), "jupyter-lite.json": json.dumps(SETTLED).encode()}
     with tempfile.TemporaryDirectory() as work:
         for name, data in files.items():
-            write_into(Path(work), name, data)
+            write_file_in(Path(work), name, data)
         command = [sys.executable, "-m", "jupyterlite_core", "build", "--output-dir", str(folder.resolve())]
         done = subprocess.run(command, cwd=work, capture_output=True, text=True)
     if not (folder / "static" / "pyodide-lock" / "pyodide-lock.json").is_file():

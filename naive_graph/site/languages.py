@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from ..classroom.language import has, languages, messages, translate_lesson
-from .lessons import NOW_TWO, LessonPage, lead_to_pages, now_two, page
+from ..classroom.language import has_translation, languages, message_catalogue, translate_lesson
+from .lessons import NOW_TWO, LessonPage, render_cells, rewrite_note_links, split_lesson_pages
 from .markdown import markdown
 
 MARKDOWN_LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)]*)\)")
@@ -19,8 +19,8 @@ def pages(
 ) -> Iterator[tuple[str, dict[str, str], list[LessonPage]]]:
     """Yield each language, the HTML of its text pages by file name, and its translations of these lessons."""
     for language in languages():
-        available = [lesson for lesson in lessons if has(language, lesson.notebook)]
-        page_of_link = {f"{each.name}.ipynb": f"{each.name}.html" for each in available}
+        available = [lesson for lesson in lessons if has_translation(language, lesson.notebook)]
+        page_of_link = {f"{lesson_entry.name}.ipynb": f"{lesson_entry.name}.html" for lesson_entry in available}
         page_of_link |= {"../../README.md": "../index.html", "notes/glossary.md": "glossary.html"}
         texts = {"index.html": _link_pages((folder / language / "README.md").read_text("utf-8"), page_of_link)}
         for name, note in ("glossary", "glossary"), ("pytorch", "the_same_in_pytorch"):
@@ -31,10 +31,15 @@ def pages(
                 json.loads(lesson_page.notebook.read_text("utf-8")), lesson_page.notebook, language
             )["cells"]
             title = "".join(cells[0]["source"]).splitlines()[0].removeprefix("# ")
-            body = lead_to_pages(page(cells, playground, messages(language).message))
-            parts = re.findall(r"^##+ (.+)$", "\n".join("".join(cell["source"]) for cell in cells), re.MULTILINE)
-            translations.append(lesson_page._replace(title=title, body=body, parts=parts))
-        texts |= {f"{name}.html": text for name, text in now_two(translations, messages(language).message(NOW_TWO))}
+            body = rewrite_note_links(render_cells(cells, playground, message_catalogue(language).message))
+            section_titles = re.findall(
+                r"^##+ (.+)$", "\n".join("".join(cell["source"]) for cell in cells), re.MULTILINE
+            )
+            translations.append(lesson_page._replace(title=title, body=body, parts=section_titles))
+        texts |= {
+            f"{name}.html": text
+            for name, text in split_lesson_pages(translations, message_catalogue(language).message(NOW_TWO))
+        }
         yield language, {name: markdown(text) for name, text in texts.items()}, translations
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..classroom.exercise import texts
+from ..classroom.exercise import load_texts
 from ..classroom.exercises.tiny import TINY
 from ..classroom.lessons import PARTS
 from ..classroom.tiny import LAST
@@ -58,18 +58,18 @@ def lesson(notebook: Path, playground: bool = False) -> LessonPage:
         markdown(match[2]),
         markdown(" ".join(match[1].split())),
         re.findall(r'^check\("(\w+)"', "\n".join(sources), re.MULTILINE),
-        _speak_of_buttons(lead_to_pages(page(cells, playground)), playground),
+        _mention_buttons(rewrite_note_links(render_cells(cells, playground)), playground),
         bool(MORE.search("\n".join(source for cell, source in zip(cells, sources) if cell["cell_type"] == "code"))),
-        re.findall(r"^##+ (.+)$", "\n".join(_words(cells)), re.MULTILINE),
-        next((base64.b64decode(png) for cell in cells for png in _pngs(cell)), b""),
+        re.findall(r"^##+ (.+)$", "\n".join(_prose_cells(cells)), re.MULTILINE),
+        next((base64.b64decode(png) for cell in cells for png in _output_pngs(cell)), b""),
     )
 
 
-def _words(cells: Iterable[Any]) -> list[str]:
+def _prose_cells(cells: Iterable[Any]) -> list[str]:
     return ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"]
 
 
-def _pngs(cell: Any) -> list[str]:
+def _output_pngs(cell: Any) -> list[str]:
     return [
         "".join(cell_output["data"]["image/png"])
         for cell_output in cell.get("outputs", ())
@@ -77,22 +77,22 @@ def _pngs(cell: Any) -> list[str]:
     ]
 
 
-def sections(each: LessonPage) -> Iterator[tuple[str, str, str]]:
+def sections(lesson_shown: LessonPage) -> Iterator[tuple[str, str, str]]:
     """The title, address and text of each section of a lesson, for the search index."""
-    text = "\n\n".join(_words(json.loads(each.notebook.read_text("utf-8"))["cells"]))
+    text = "\n\n".join(_prose_cells(json.loads(lesson_shown.notebook.read_text("utf-8"))["cells"]))
     for part in re.split(r"^(?=#+ )", text, flags=re.MULTILINE)[1:]:
         heading, _, words = part.partition("\n")
         title = heading.lstrip("# ")
-        yield title, f"lessons/{each.name}.html#{place(title)}", words
+        yield title, f"lessons/{lesson_shown.name}.html#{place(title)}", words
 
 
-def lead_to_pages(body: str) -> str:
+def rewrite_note_links(body: str) -> str:
     """Rewrite a lesson's links to its notes as links to the site's pages."""
     body = body.replace('href="notes/glossary.md#', 'href="glossary.html#')
     return body.replace('href="notes/the_same_in_pytorch.md"', 'href="pytorch.html"')
 
 
-def now_two(lessons: Iterable[LessonPage], words: str = NOW_TWO) -> Iterator[tuple[str, str]]:
+def split_lesson_pages(lessons: Iterable[LessonPage], words: str = NOW_TWO) -> Iterator[tuple[str, str]]:
     """For lessons that were split in two: the old page's name, and a text with links to the parts, for old links."""
     pages = {lesson.name: lesson for lesson in lessons}
     for name, parts in PARTS.items():
@@ -101,7 +101,7 @@ def now_two(lessons: Iterable[LessonPage], words: str = NOW_TWO) -> Iterator[tup
             yield name, f"{words} {', '.join(links)}"
 
 
-def _speak_of_buttons(body: str, playground: bool) -> str:
+def _mention_buttons(body: str, playground: bool) -> str:
     """With a playground, replace the notebook's advice for hints by that about the page's buttons."""
     return (
         ASKED.sub("Stuck? Press Hint below the cell, again for the next hint, and Solution in the end.", body)
@@ -110,14 +110,16 @@ def _speak_of_buttons(body: str, playground: bool) -> str:
     )
 
 
-def page(cells: list[Any], playground: bool = False, say: Callable[[str], str] = str) -> str:
+def render_cells(cells: list[Any], playground: bool = False, say: Callable[[str], str] = str) -> str:
     """Render the cells of a notebook as HTML. say: translates our texts to the language of the page."""
     made = templates().get_template("cells.html")
     words = {"guessed": say(GUESSED), "expected": say(EXPECTED)}
-    return str(made.render(cells=cells, playground=playground, exercise=_exercise, output=output, **words))
+    return str(
+        made.render(cells=cells, playground=playground, exercise=_exercise_of_cell, output=render_output, **words)
+    )
 
 
-def glossary(folder: Path, lessons: Iterable[LessonPage]) -> str:
+def render_glossary(folder: Path, lessons: Iterable[LessonPage]) -> str:
     """Render the glossary of a folder of lessons as HTML, with links to these lessons."""
     text = markdown((folder / "notes" / "glossary.md").read_text("utf-8"))
     for lesson_page in lessons:
@@ -127,15 +129,15 @@ def glossary(folder: Path, lessons: Iterable[LessonPage]) -> str:
     return text
 
 
-def _exercise(source: str) -> str:
+def _exercise_of_cell(source: str) -> str:
     """The name of the exercise that a cell checks; for check_tiny(n), the last part that lesson n asks for."""
     match = CHECKED.search(source)
     if match is None or match[1]:
         return match[1] if match else ""
-    return [part.name for part in TINY if texts()["tiny"]["parts"].get(part.name, LAST) <= int(match[2])][-1]
+    return [part.name for part in TINY if load_texts()["tiny"]["parts"].get(part.name, LAST) <= int(match[2])][-1]
 
 
-def output(given: Any) -> str:
+def render_output(given: Any) -> str:
     """Render one output of a cell as HTML, in the richest form that it has."""
     data = {kind: "".join(text) for kind, text in given.get("data", {}).items()}
     text = data.get("text/plain") or "".join(given.get("text") or "\n".join(given.get("traceback", [])))

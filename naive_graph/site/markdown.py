@@ -16,7 +16,7 @@ from ..errors import MissingToolError
 HERE = Path(__file__).parent / "templates"
 
 
-def missing() -> MissingToolError:
+def missing_extra() -> MissingToolError:
     """The error for a missing library of the extra `site`."""
     return MissingToolError('The site needs libraries that make pages. Run: pip install "naive-graph[site]"')
 
@@ -30,7 +30,7 @@ try:
     from pygments.formatters import HtmlFormatter
     from pygments.lexers import get_lexer_by_name
 except ImportError:
-    raise missing() from None
+    raise missing_extra() from None
 
 Links = Mapping[str, str]  # from a public name to its page
 
@@ -38,12 +38,12 @@ Links = Mapping[str, str]  # from a public name to its page
 @cache
 def templates() -> Environment:
     """The Jinja environment of the page templates, with the functions of this module as filters."""
-    made = Environment(
+    environment = Environment(
         loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     for function in (code, docstring, formula, linked, markdown, place, plain, signed):
-        made.filters[function.__name__] = partial(_safe, function)
-    return made
+        environment.filters[function.__name__] = partial(_safe, function)
+    return environment
 
 
 def _safe(function: Callable[..., str], *arguments: Any) -> Markup:
@@ -57,11 +57,11 @@ def link_playground(program: str) -> str:
 
 def markdown(text: str) -> str:
     """Convert markdown to HTML; formulas between dollars become MathML."""
-    return str(_reader()(text))
+    return str(_markdown_parser()(text))
 
 
 @cache
-def _reader() -> Any:
+def _markdown_parser() -> Any:
     reader = mistune.create_markdown(escape=True, plugins=["math", "table"])
     renderer: Any = reader.renderer
     renderer.register("table", lambda _, text: f'<table tabindex="0">{text}</table>\n')

@@ -14,24 +14,24 @@ from itertools import product
 from pathlib import Path
 
 from .. import errors
-from ..graph.printed import Printed
+from ..graph.formatting import Printed
 
 Functions = defaultdict[str, list[ast.FunctionDef]]  # the functions of a file, by name
 
 
-def messages(name: str) -> list[str]:
+def error_messages(name: str) -> list[str]:
     """All messages that the package raises with an error class, sorted."""
     kind = getattr(errors, name)
     texts = (
         " ".join(text.split())
-        for arguments, functions in _calls()[name]
+        for arguments, functions in _calls_by_error()[name]
         for text in _expand_message(kind, arguments, functions)
     )
     return sorted({text for text in texts if re.search(r"\w+ \w+", text)})
 
 
 @cache
-def _calls() -> defaultdict[str, list[tuple[list[ast.expr], Functions]]]:
+def _calls_by_error() -> defaultdict[str, list[tuple[list[ast.expr], Functions]]]:
     """By error class name: the arguments of each call that makes one, and the functions of the call's file.
 
     A call of a helper counts, too: of a function that has a parameter `says` for the text (and perhaps `code`), and
@@ -63,18 +63,18 @@ def _calls() -> defaultdict[str, list[tuple[list[ast.expr], Functions]]]:
 def _expand_message(kind: type[Exception], arguments: list[ast.expr], functions: Functions) -> Iterator[str]:
     """The possible texts of one call; a class with its own __str__ makes them of its arguments."""
     if "__str__" not in vars(kind):
-        return _texts(arguments[0], functions)
+        return _possible_texts(arguments[0], functions)
     # Later arguments are positions in a text.
-    parts = [[Printed(text) for text in _texts(argument, functions)] for argument in arguments[:4]]
+    parts = [[Printed(text) for text in _possible_texts(argument, functions)] for argument in arguments[:4]]
     return (str(kind(*combination)) for combination in product(*parts))
 
 
-def _texts(part: ast.expr, functions: Functions) -> Iterator[str]:
+def _possible_texts(part: ast.expr, functions: Functions) -> Iterator[str]:
     """The texts of an argument: a literal or f-string, or what a called function of the file can return."""
     made = functions[ast.unparse(part.func)] if isinstance(part, ast.Call) else []
     for node in (inner for function in made for inner in ast.walk(function)):
         if isinstance(node, ast.Return) and node.value:
-            yield from _texts(node.value, functions)
+            yield from _possible_texts(node.value, functions)
     if not made:
         parts = part.values if isinstance(part, ast.JoinedStr) else [part]
         yield "".join(str(piece.value) if isinstance(piece, ast.Constant) else "..." for piece in parts)

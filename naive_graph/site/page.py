@@ -6,9 +6,9 @@ import re
 from functools import cache
 from typing import Any
 
-from ..classroom.language import languages, messages
+from ..classroom.language import languages, message_catalogue
 from ..core.version import __version__
-from ..views.csp import digest, policy
+from ..views.csp import csp_hash, csp_meta
 from ..views.theme import page_style
 from .markdown import HERE, templates
 
@@ -26,31 +26,49 @@ def render_page(template: str, title: str, up: str = "", **facts: Any) -> str:
     url: the site's address, if it is known; then messengers show a card with the picture `card`.
     """
     language = facts.setdefault("language", "en")
-    say = messages(language).message if language != "en" else str
+    say = message_catalogue(language).message if language != "en" else str
     body = templates().get_template(template).render(title=title, up=up, say=say, **facts)
     scripts, styles = dict.fromkeys(SCRIPT.findall(body)), dict.fromkeys(STYLE.findall(body))
     body = STYLE.sub("", SCRIPT.sub("", body))
-    copies = [text for kind, text in scripts if "ng-dot" in kind][:1]
-    runs = [text for kind, text in scripts if "ng-dot" not in kind]
-    style = "\n".join([_style(), *styles])
-    fixed = "" if " style=" in body else style  # pictures have style attributes, which a hash cannot allow
-    html: str = templates().get_template("frame.html").render(
-        title=title, up=up, body=body, copies=copies, runs=runs, style=style, version=__version__, say=say,
-        playground=facts.get("playground"), asks=facts.get("python"), bare=facts.get("bare"), language=language,
-        languages=[(code, messages(code).message(NAME)) for code in languages()], logo=_logo(),
-        says=facts.get("says") or ABOUT, url=facts.get("url"), path=facts.get("path"), card=facts.get("card"),
-        lessons_at=f"{language}/index.html" if language != "en" else "lessons/index.html",
-        runner=facts.get("runner", "playground/cells.js"),
-        policy=policy(*runs, style=fixed, dot=bool(copies), python=facts.get("python")),
-    )  # fmt: skip
+    graphviz_copies = [text for kind, text in scripts if "ng-dot" in kind][:1]
+    page_scripts = [text for kind, text in scripts if "ng-dot" not in kind]
+    style = "\n".join([_site_css(), *styles])
+    hashable_style = "" if " style=" in body else style  # pictures have style attributes, which a hash cannot allow
+    html: str = (
+        templates()
+        .get_template("frame.html")
+        .render(
+            title=title,
+            up=up,
+            body=body,
+            copies=graphviz_copies,
+            runs=page_scripts,
+            style=style,
+            version=__version__,
+            say=say,
+            playground=facts.get("playground"),
+            asks=facts.get("python"),
+            bare=facts.get("bare"),
+            language=language,
+            languages=[(code, message_catalogue(code).message(NAME)) for code in languages()],
+            logo=_logo(),
+            says=facts.get("says") or ABOUT,
+            url=facts.get("url"),
+            path=facts.get("path"),
+            card=facts.get("card"),
+            lessons_at=f"{language}/index.html" if language != "en" else "lessons/index.html",
+            runner=facts.get("runner", "playground/cells.js"),
+            policy=csp_meta(*page_scripts, style=hashable_style, dot=bool(graphviz_copies), python=facts.get("python")),
+        )
+    )
     return html
 
 
-def with_a_way_home(page: str, up: str = "") -> str:
+def add_home_link(page: str, up: str = "") -> str:
     """Add a link to the front page at the top of a page that another part of the package made."""
     look = (HERE / "home.css").read_text("utf-8")
     way = f'<nav aria-label="the site"><a href="{up}index.html">naive_graph</a></nav>'
-    for marker, more in {"style-src ": f"{digest(look)} ", "<body>": way}.items():
+    for marker, more in {"style-src ": f"{csp_hash(look)} ", "<body>": way}.items():
         page = page.replace(marker, marker + more, 1)
     return page.replace("</head>", f"<style>{look}</style></head>", 1)
 
@@ -61,5 +79,5 @@ def _logo() -> str:
 
 
 @cache
-def _style() -> str:
+def _site_css() -> str:
     return page_style(":root") + (HERE / "site.css").read_text("utf-8")

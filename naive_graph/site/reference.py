@@ -8,14 +8,14 @@ import sys
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
-from ..core.guesses import OWNERS, guesses
+from ..core.did_you_mean import OWNERS, names_elsewhere
 from ..core.lazy_exports import public_names
 from ..core.rules import Rule
 from .api_entry import HOUSE, TABLE, PublicName
 from .markdown import Links
 
 
-def groups() -> dict[str, list[PublicName]]:
+def group_public_names() -> dict[str, list[PublicName]]:
     """Every public name, in the groups of `help(naive_graph)`: first the package's own, then each subpackage's."""
     things = public_names(HOUSE)
     del things["NaiveGraphError"]  # listed among the errors
@@ -24,12 +24,12 @@ def groups() -> dict[str, list[PublicName]]:
     homes = {name: title.strip() for title, names in guide for name in re.findall(r"\w+", names) if name in things}
     titles = list(dict.fromkeys(homes.values()))
     for name, thing in things.items():
-        homes.setdefault(name, _home(thing, homes, things))
+        homes.setdefault(name, _group_of(thing, homes, things))
     by_group = {
         title: [PublicName("", name, things[name]) for name in things if homes[name] == title] for title in titles
     }
     for room in TABLE["rooms"]:
-        inside = _of_a_room(f"{HOUSE}.{room}").items()
+        inside = _public_names_of(f"{HOUSE}.{room}").items()
         by_group[f"{HOUSE}.{room}"] = [
             PublicName(room, name, thing) for name, thing in inside if thing is not things.get(name) and callable(thing)
         ]
@@ -46,7 +46,7 @@ def groups() -> dict[str, list[PublicName]]:
     return by_group
 
 
-def _of_a_room(name: str) -> dict[str, Any]:
+def _public_names_of(name: str) -> dict[str, Any]:
     """The public names of a subpackage, with those that shadow builtins, which `import *` leaves out."""
     names, room = public_names(name), sys.modules[name]
     return names | {
@@ -56,7 +56,7 @@ def _of_a_room(name: str) -> dict[str, Any]:
     }
 
 
-def findings(entries: Iterable[PublicName], links: Links) -> Iterator[tuple[str, str, str]]:
+def search_entries(entries: Iterable[PublicName], links: Links) -> Iterator[tuple[str, str, str]]:
     """Search index entries besides the public names, as (title, page, text).
 
     Methods, error messages, and the names that other libraries use.
@@ -71,11 +71,11 @@ def findings(entries: Iterable[PublicName], links: Links) -> Iterator[tuple[str,
             yield entry.name, f"{entry.page}#says-{number}", message
     anchors = {f"{entry.name}.{name}" for entry in entries for name in entry.members}
     for before, owner in OWNERS.items():
-        for name, advice in guesses(owner).items():
-            yield before + name, _place(advice, links, anchors), f"(elsewhere) Here: {advice}"
+        for name, advice in names_elsewhere(owner).items():
+            yield before + name, _page_of_advice(advice, links, anchors), f"(elsewhere) Here: {advice}"
 
 
-def _place(advice: str, links: Links, members: Collection[str]) -> str:
+def _page_of_advice(advice: str, links: Links, members: Collection[str]) -> str:
     """The page of the first name in an advice that has a page; otherwise the index."""
     for word, member in re.findall(r"(\w+)(?:\.(\w+))?", advice):
         owner = {"node": "Node", "x": "Node", "t": "TensorNode", "history": "History"}.get(word, word)
@@ -84,7 +84,7 @@ def _place(advice: str, links: Links, members: Collection[str]) -> str:
     return "index.html"
 
 
-def _home(thing: Any, homes: dict[str, str], things: dict[str, Any]) -> str:
+def _group_of(thing: Any, homes: dict[str, str], things: dict[str, Any]) -> str:
     """The group of a name that the help does not list: that of names in its module, or else in its subpackage."""
     if isinstance(thing, Rule) or (not isinstance(thing, type) and thing.__module__.startswith(f"{HOUSE}.core")):
         return "functions"

@@ -26,18 +26,18 @@ ROOM, WIDE = 15, 72  # lines of a slide below its heading, and letters of a line
 def slides(notebook: Path) -> Iterator[str]:
     """Yield the HTML of each slide of a lesson, except for the title slide."""
     home = HOME.search((notebook.parent / "notes" / notebook.name).with_suffix(".md").read_text("utf-8"))
-    made = _Slides(set(re.findall(r"`(\w+)`", home[1] if home else "")))
+    maker = SlideMaker(set(re.findall(r"`(\w+)`", home[1] if home else "")))
     for cell in json.loads(notebook.read_text("utf-8"))["cells"]:
         source = TERM.sub(r"\1", "".join(cell["source"]))
         if cell["cell_type"] == "code":
-            yield from made.cell(source, cell["outputs"])
+            yield from maker.cell(source, cell["outputs"])
         else:
             for text in source.split("\n\n"):
-                yield from made.text(text)
-    yield from made.waiting()
+                yield from maker.text(text)
+    yield from maker.waiting()
 
 
-class _Slides:
+class SlideMaker:
     """Makes slides cell by cell; its state is what was read of the lesson and may still go onto a slide."""
 
     def __init__(self, home: set[str]) -> None:
@@ -67,7 +67,7 @@ class _Slides:
         if self.exercise:
             name = self.exercise.split("`")[1]
             head = f"{self.exercise}{', at home' * (name in self.home)}"
-            yield from (markdown(f"## {head}") + code(piece) for piece in _pieces(source))
+            yield from (markdown(f"## {head}") + code(piece) for piece in _split_program(source))
         elif source.startswith("predict("):
             self.is_asked = True
         elif not source.startswith(("check(", "from ", "import ")):
@@ -88,23 +88,27 @@ class _Slides:
         if self.seen is not None:
             yield self.slide(said + "\n\n" + question, picture=self.seen)
             return
-        *before, last = _pieces(self.about, ROOM - _count_lines(question))
-        room = ROOM - _count_lines(said) - _count_lines(question) - _lines(last)
+        *before, last = _split_program(self.about, ROOM - _prose_height(question))
+        room = ROOM - _prose_height(said) - _prose_height(question) - _wrapped_line_count(last)
         yield from (self.slide("", code(piece)) for piece in before)
-        output = _in_a_box(self.told) if _lines(self.told) <= room else ""
+        output = _output_box(self.told) if _wrapped_line_count(self.told) <= room else ""
         yield self.slide(said, code(last) if last else "", output, after=question)
 
     def make_program_slides(self, source: str, texts: list[Any], pictures: list[Any]) -> Iterator[str]:
         """Slides of a program with its output and pictures: a single one, if all fits."""
         output = "".join(map(_extract_text, texts))
-        first, *rest = _pieces(source, ROOM - _count_lines(self.said))
-        if not rest and not pictures and _count_lines(self.said) + _lines(first) + _lines(output) <= ROOM:
-            yield self.slide(self.said, code(first), _in_a_box(output))
+        first, *rest = _split_program(source, ROOM - _prose_height(self.said))
+        if (
+            not rest
+            and not pictures
+            and _prose_height(self.said) + _wrapped_line_count(first) + _wrapped_line_count(output) <= ROOM
+        ):
+            yield self.slide(self.said, code(first), _output_box(output))
         else:
             yield self.slide(self.said, code(first))
             yield from (self.slide("", code(piece)) for piece in rest)
             if output:
-                yield self.slide("", "", _in_a_box(output), picture=pictures.pop(0) if pictures else None)
+                yield self.slide("", "", _output_box(output), picture=pictures.pop(0) if pictures else None)
             again = self.question if self.is_asked and not output else ""
             yield from (self.slide(again, picture=picture) for picture in pictures)
         self.said = ""
@@ -112,7 +116,7 @@ class _Slides:
     def waiting(self) -> Iterator[str]:
         """A slide of the waiting prose, if there is any, when no program of its own followed."""
         if self.said:
-            fits = self.is_new and _count_lines(self.said) + _lines(self.about) <= ROOM
+            fits = self.is_new and _prose_height(self.said) + _wrapped_line_count(self.about) <= ROOM
             yield self.slide(self.said, code(self.about) if fits and self.about else "")
         self.said = ""
 
@@ -133,27 +137,27 @@ class _Slides:
         return f'<img alt="{alt}" src="{source}">'
 
 
-def _pieces(program: str, room: int = ROOM) -> list[str]:
+def _split_program(program: str, room: int = ROOM) -> list[str]:
     """Cut a program into pieces that fit on a slide each, at empty lines where possible.
 
     room: lines for each piece, so that the first or last one leaves room for text.
     """
-    if _lines(program) <= room:
+    if _wrapped_line_count(program) <= room:
         return [program.strip("\n")]
     pieces = [""]
     for block in re.split(r"\n{2,}", program.strip("\n")):
         lines = block.splitlines()
         while lines:  # a block that is too long is cut anywhere
-            taken, lines = _fitting(lines, room)
+            taken, lines = _take_lines(lines, room)
             longer = f"{pieces[-1]}\n\n{taken}" if pieces[-1] else taken
-            pieces = [*pieces[:-1], longer] if _lines(longer) <= room else [*pieces, taken]
+            pieces = [*pieces[:-1], longer] if _wrapped_line_count(longer) <= room else [*pieces, taken]
     return pieces
 
 
-def _fitting(lines: list[str], room: int) -> tuple[str, list[str]]:
+def _take_lines(lines: list[str], room: int) -> tuple[str, list[str]]:
     """Split lines into as many as fit (at least one, joined) and the rest."""
     count = 1
-    while count < len(lines) and _lines("\n".join(lines[: count + 1])) <= room:
+    while count < len(lines) and _wrapped_line_count("\n".join(lines[: count + 1])) <= room:
         count += 1
     return "\n".join(lines[:count]), lines[count:]
 
@@ -164,17 +168,17 @@ def _extract_text(output: Any) -> str:
     return "".join(text) if "image/png" not in output.get("data", {}) else ""
 
 
-def _in_a_box(printed: str) -> str:
+def _output_box(printed: str) -> str:
     """Printed output as HTML, cut to what fits on a slide."""
-    taken, rest = _fitting(printed.strip("\n").splitlines() or [""], ROOM - 1)
+    taken, rest = _take_lines(printed.strip("\n").splitlines() or [""], ROOM - 1)
     return f'<div class="output"><pre>{escape(taken)}{chr(10) + "..." if rest else ""}</pre></div>' if taken else ""
 
 
-def _lines(text: str) -> int:
+def _wrapped_line_count(text: str) -> int:
     """Number of lines of a program or its output on a slide, after wrapping."""
     return sum(-(-len(line) // WIDE) or 1 for line in text.strip("\n").splitlines())
 
 
-def _count_lines(text: str) -> int:
+def _prose_height(text: str) -> int:
     """Height of prose, which is set larger, in lines of a program."""
     return 2 * -(-len(text) // 56)

@@ -9,12 +9,12 @@ from importlib.metadata import PackageNotFoundError, distribution
 
 from ..classroom.lessons import lessons_of_the_package, without_outputs
 from ..errors import MissingToolError
-from ..views.playground.folder import packed_package
+from ..views.playground.folder import zip_package
 
 WHEEL = "Wheel-Version: 1.0\nGenerator: naive_graph\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
 
 
-def wheel() -> tuple[str, bytes]:
+def build_wheel() -> tuple[str, bytes]:
     """Return the wheel's file name and its bytes: the package, the lessons, and the metadata for pip."""
     try:
         package = distribution("naive-graph")
@@ -22,7 +22,7 @@ def wheel() -> tuple[str, bytes]:
         raise MissingToolError("A wheel says what it needs: install this package first. Run: pip install .") from None
     name = f"naive_graph-{package.version}"
     about = {file: package.read_text(file) or "" for file in ("METADATA", "entry_points.txt")}
-    buffer = io.BytesIO(packed_package())
+    buffer = io.BytesIO(zip_package())
     with zipfile.ZipFile(buffer, "a", zipfile.ZIP_DEFLATED) as archive:
         existing = archive.namelist()  # an installed package has its lessons inside
         rest = {

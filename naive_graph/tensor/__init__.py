@@ -7,7 +7,7 @@ reduction, reduction_vjp    max, product, logsumexp along axes as one node; its 
 build            `linear("ij,j->i", W, x)`: nodes written with letters
 calculus, differentiate    the vjp and jvp rules of each kind of node; reverse and forward mode
 arithmetic, subscript, reduce, selection, picks, sliding    what NumPy has, as compositions of the four kinds
-repeated         a recurrent cell along sequences as one node (scan), unrolled only on demand
+scan         a recurrent cell along sequences as one node (scan), unrolled only on demand
 operators/                the table of operators with properties
 losses                    loss functions, as operators of the table
 equation_text, notation    how a node reads: `y[i] = sum_{a} W[i,a] * v[a]`, and its indices in plain words
@@ -20,8 +20,8 @@ Besides the names below, the package exports every operator of the table as a
 function, user-defined ones included, and the functions that are methods of tensors.
 """
 
-from ..core.imports import door
 from ..core.lazy_exports import lazy_exports
+from ..core.optional_deps import door
 
 with door("Tensors need", "tensor"):
     import numpy as _numpy  # noqa: F401
@@ -31,7 +31,7 @@ with door("Tensors need", "tensor"):
 from . import check, notation, subscript  # noqa: F401
 from .evaluation import backprop, eager, evaluate  # noqa: F401
 from .lowering import lower as _lower  # noqa: F401
-from .operators import every  # noqa: F401
+from .operators import register_all  # noqa: F401
 from .operators.methods import FUNCTIONS
 from .operators.table import TABLE
 
@@ -46,7 +46,7 @@ __getattr__, __dir__, __all__ = lazy_exports(__name__, {
     "operators.examples": "example",
     "operators.properties": "between one_of",
     "operators.table": "tensor_operator",
-    "reduction": "ReductionNode",
+    "reduction_node": "ReductionNode",
     "tasks.engine": "DAGExecutionEngine",
     "tasks.on_dask": "DaskEngine",
 }, FUNCTIONS, TABLE)  # fmt: skip

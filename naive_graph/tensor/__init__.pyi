@@ -15,7 +15,7 @@ from .nodes import LeafNode as LeafNode, LeafType as LeafType, LinearNode as Lin
 from .operators.examples import example as example
 from .operators.properties import between as between, one_of as one_of
 from .operators.table import tensor_operator as tensor_operator
-from .reduction import ReductionNode as ReductionNode
+from .reduction_node import ReductionNode as ReductionNode
 from .tasks.engine import DAGExecutionEngine as DAGExecutionEngine
 from .tasks.on_dask import DaskEngine as DaskEngine
 

@@ -12,13 +12,13 @@ from ..graph.report import Report, CheckOptions
 from .base import TensorNode
 from .evaluation.arrays import Array
 from .lowering.lower import Lowered
-from .operators.row import Row
+from .operators.operator_def import OperatorDef
 
 Like = TensorNode | Node | float | np.ndarray[Any, Any] | Sequence[Any]  # what an operator takes for a tensor
 
 
 class TensorMethods(Methods[TensorNode, Like]):
-    operator: Row | None
+    operator: OperatorDef | None
     properties: Mapping[str, Any]
     operands: tuple[Any, ...]
     T: TensorNode

@@ -14,9 +14,9 @@ from ..graph.nodes import Node
 from .base import Call, TensorNode, check_tensors, checked_shape, method
 from .evaluation.arrays import Array
 from .function import trace
-from .index import Shape, place, places
+from .index import Shape, canonicalize_axis, places
 from .nodes import LeafNode, LinearNode, NonlinearNode, OpType, TransformNode
-from .picks import pick
+from .slicing import gather_axis
 
 LINEAR = {"add": OpType.add, "sub": OpType.sub, "mul": OpType.mul}
 
@@ -56,9 +56,9 @@ def _apply_rule(self: TensorNode, rule: Rule, operands: Sequence[Any]) -> Tensor
 
 def _nonlinear(rule: Rule, operands: Sequence[Any]) -> TensorNode:
     """Apply a rule that is not linear, as one node. Plain numbers become part of its function."""
-    spread = [_is_tensor(operand) for operand in operands]
-    tensors = [as_tensor(operand, rule) for operand, tensor in zip(operands, spread) if tensor]
-    numbers = [None if tensor else number(operand, f"'{rule.name}'") for operand, tensor in zip(operands, spread)]
+    are_tensors = [_is_tensor(operand) for operand in operands]
+    tensors = [as_tensor(operand, rule) for operand, tensor in zip(operands, are_tensors) if tensor]
+    numbers = [None if tensor else number(operand, f"'{rule.name}'") for operand, tensor in zip(operands, are_tensors)]
     shape = broadcast_shape(*tensors)
     sources = [broadcast(tensor, shape) for tensor in tensors]
     if len(sources) < len(operands):
@@ -110,10 +110,10 @@ def _align_axes(node: TensorNode, shape: Shape) -> tuple[TensorNode, tuple[int, 
     if node.shape == shape:
         return node, ids
     kept_axes = [axis for axis, index in enumerate(ids) if node.shape[axis] == shape[index - 1]]
-    return _without_other(node, kept_axes), tuple(ids[axis] for axis in kept_axes)
+    return _keep_axes(node, kept_axes), tuple(ids[axis] for axis in kept_axes)
 
 
-def _without_other(node: TensorNode, kept_axes: Sequence[int]) -> TensorNode:
+def _keep_axes(node: TensorNode, kept_axes: Sequence[int]) -> TensorNode:
     if len(kept_axes) == node.rank:
         return node
     src = [axis + 1 if axis in kept_axes else -(axis + 1) for axis in range(node.rank)]
@@ -124,7 +124,7 @@ def broadcast_shape(*nodes: TensorNode) -> Shape:
     """The common shape by NumPy's rules. Raises ShapeError."""
     if all(node.shape == nodes[0].shape for node in nodes):
         return nodes[0].shape
-    shape = _common(*(node.shape for node in nodes))
+    shape = _broadcast_or_none(*(node.shape for node in nodes))
     if shape is None:
         shapes = " and ".join(str(node.shape) for node in nodes)
         raise ShapeError(
@@ -134,7 +134,7 @@ def broadcast_shape(*nodes: TensorNode) -> Shape:
     return shape
 
 
-def _common(*shapes: Shape) -> Shape | None:
+def _broadcast_or_none(*shapes: Shape) -> Shape | None:
     try:
         return tuple(np.broadcast_shapes(*shapes))
     except ValueError:
@@ -152,7 +152,7 @@ def broadcast(node: TensorNode, shape: Sequence[int]) -> TensorNode:
     shape = checked_shape(shape)
     if shape == node.shape:
         return node
-    if _common(node.shape, shape) != shape:
+    if _broadcast_or_none(node.shape, shape) != shape:
         raise ShapeError(f"{node.label} cannot be spread to shape {shortened(shape)}.")
     source, ids = _align_axes(node, shape)
     dst = [index if index in ids else -index for index in range(1, len(shape) + 1)]
@@ -167,7 +167,7 @@ def matmul(self: TensorNode, other: Any) -> TensorNode:
     left, right = self, as_tensor(other)
     if not left.rank or not right.rank:
         raise ShapeError("@ multiplies vectors and matrices. Multiply by a number with *.")
-    batch = _common(left.shape[:-2], right.shape[:-2])
+    batch = _broadcast_or_none(left.shape[:-2], right.shape[:-2])
     if batch is None:
         raise ShapeError(f"{left.label} @ {right.label}: the leading axes do not broadcast.")
     inner = right.shape[-2] if right.rank > 1 else right.shape[-1]
@@ -187,7 +187,7 @@ def _align_batch(node: TensorNode, batch: Shape, tail: tuple[int, ...]) -> tuple
     ids = tuple(range(len(batch) - len(leading) + 1, len(batch) + 1))
     kept_axes = [axis for axis, index in enumerate(ids) if leading[axis] == batch[index - 1]]
     kept_axes += range(len(leading), node.rank)
-    return _without_other(node, kept_axes), tuple(((*ids, *tail))[axis] for axis in kept_axes)
+    return _keep_axes(node, kept_axes), tuple(((*ids, *tail))[axis] for axis in kept_axes)
 
 
 def transpose(self: TensorNode, *axes: int) -> TensorNode:
@@ -206,33 +206,33 @@ def axes_of(node: TensorNode, axis: Any) -> list[int]:
 
 def expand_dims(self: TensorNode, axis: int) -> TensorNode:
     """Insert an axis of extent 1 at position `axis` of the result."""
-    position = place(axis, self.rank + 1)
+    position = canonicalize_axis(axis, self.rank + 1)
     dst = [*range(1, position + 1), -1, *range(position + 1, self.rank + 1)]
     return TransformNode(dst, range(1, self.rank + 1), self, shape=(*self.shape[:position], 1, *self.shape[position:]))
 
 
 def squeeze(self: TensorNode, axis: Any = None) -> TensorNode:
     """Remove axes of extent 1: the given ones, or all."""
-    chosen = (
+    dropped_axes = (
         axes_of(self, axis)
         if axis is not None
         else [position for position, extent in enumerate(self.shape) if extent == 1]
     )
-    for dropped_axis in chosen:
+    for dropped_axis in dropped_axes:
         if self.shape[dropped_axis] != 1:
             raise ShapeError(
                 f"Axis {dropped_axis} of {self.label} runs to {self.shape[dropped_axis]}: only an axis of 1 can go."
             )
-    return _without_other(self, [position for position in range(self.rank) if position not in chosen])
+    return _keep_axes(self, [position for position in range(self.rank) if position not in dropped_axes])
 
 
-def gather(self: TensorNode, chosen: Any, axis: int) -> TensorNode:
+def gather(self: TensorNode, indices: Any, axis: int) -> TensorNode:
     """The entries at these indices (an integer array) along an axis, as numpy.take."""
-    table = np.asarray(chosen)
-    return pick(self, axis, table.shape, (0,) * table.ndim, table=in_reach(self, table, axis))
+    table = np.asarray(indices)
+    return gather_axis(self, axis, table.shape, (0,) * table.ndim, table=normalize_indices(self, table, axis))
 
 
-def in_reach(node: TensorNode, places: Array, axis: int) -> Array:
+def normalize_indices(node: TensorNode, places: Array, axis: int) -> Array:
     """Indices along an axis; negative ones count from its end. Raises PlaceError if one is out of range."""
     extent = node.shape[axis]
     if places.size and (places.min() < -extent or places.max() >= extent):

@@ -10,13 +10,13 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import numpy as np
 
-from ..core.guesses import explain_calls, explains, refuse
+from ..core.did_you_mean import explain_calls, explains, raise_unknown_attribute
 from ..core.number import as_list, shortened
-from ..core.origin import Origin, learners_frame
+from ..core.origin import Origin, user_frame_above
 from ..core.rules import Arithmetic
 from ..core.tables import Tables
 from ..errors import ForeignNodeError, NodeError, ShapeError, StaleNodeError
-from ..graph.registry import CURRENT, check_name
+from ..graph.node_factory import CURRENT, check_name
 from .evaluation.arrays import Array
 from .index import Shape
 
@@ -100,18 +100,18 @@ class TensorNode(_Methods):
     letters: str = ""  # the learner's letters for the result's indices, then for the summed ones
     call: Call | None = None  # the operator call whose result this node is, if any
     _owner = "tensor"
-    structural = False  # whether it is a 0/1 tensor with structural zeros and ones: products with them are skipped
+    is_structural = False  # whether it is a 0/1 tensor with structural zeros and ones: products with them are skipped
     flat = False  # whether its derivative is 0 with respect to everything
     direct: ArrayKernel | None = None  # an array kernel that replaces the composition in evaluation on arrays, if any
-    travels = False  # whether it is pickled in full, as part of another node's kernel, when sent to a process
+    pickle_in_full = False  # whether it is pickled in full, as part of another node's kernel, when sent to a process
     _version = 0  # of a leaf: the tick of its last write; else: the tick up to which the cached array is valid
     _asked: object = None  # the backward run whose gradient for this node was read
     is_settled = False  # whether the cached array stays valid until a leaf is set (no ancestor is watched)
-    holes: bool | None = None  # whether some entries may be structural zeros; None: not determined yet
+    has_structural_zeros: bool | None = None  # whether some entries may be structural zeros; None: not determined yet
 
     def __init__(self, shape: Shape, sources: Sequence[TensorNode] = (), name: str | None = None) -> None:
         check_name(name)
-        frame = learners_frame()
+        frame = user_frame_above()
         if type(self) is TensorNode:  # the kinds check what they are made of
             sources = as_list(sources, "TensorNode", "a list of tensors")
             check_tensors("TensorNode", sources)
@@ -135,7 +135,7 @@ class TensorNode(_Methods):
         # Reject misspelt attributes of the package's own classes; a learner's subclass may add any.
         attributes = self.__dict__
         if name not in attributes and "_run" in attributes and not hasattr(type(self), name) and _is_ours(type(self)):
-            refuse(f"This {type(self).__name__}", name, self._owner, self)
+            raise_unknown_attribute(f"This {type(self).__name__}", name, self._owner, self)
         object.__setattr__(self, name, value)
 
     @property
@@ -183,7 +183,7 @@ class TensorNode(_Methods):
         return self.direct.sources if self.direct else self.sources
 
     @property
-    def behind(self) -> tuple[TensorNode, ...]:
+    def backward_sources(self) -> tuple[TensorNode, ...]:
         """The tensors that it contributes derivatives to on arrays: its kernel's inputs, or its sources."""
         return self.direct.sources if self.direct and self.direct.back else self.sources
 
@@ -210,9 +210,9 @@ class TensorNode(_Methods):
         called = f" {self.given_name!r}" if self.given_name else ""
         return f"{type(self).__name__}{called} ({shape})"
 
-    def name_of(self, place: int) -> str | None:
+    def name_of(self, flat_index: int) -> str | None:
         """The name of the entry at this flat index: `y[0,2]`; None if the tensor has no name."""
-        return self.given_name and entry_name(self.given_name, self.shape, place)
+        return self.given_name and entry_name(self.given_name, self.shape, flat_index)
 
     def __repr__(self) -> str:
         return f"<{self.label}>"
@@ -281,13 +281,13 @@ def size_of(shape: Iterable[int]) -> int:
     return prod(shape)
 
 
-def entry_name(name: str, shape: Shape, place: int) -> str:
+def entry_name(name: str, shape: Shape, flat_index: int) -> str:
     """The name of the entry at a flat index.
 
     >>> entry_name("y", (2, 3), 5)
     'y[1,2]'
     """
-    return f"{name}[{','.join(map(str, np.unravel_index(place, shape)))}]" if shape else name
+    return f"{name}[{','.join(map(str, np.unravel_index(flat_index, shape)))}]" if shape else name
 
 
 def check_tensors(who: str, nodes: Iterable[object]) -> None:

@@ -9,7 +9,7 @@ from ..core.number import number, shortened
 from ..errors import IndexSpecError, ShapeError
 from .base import TensorNode, check_tensors, size_of
 from .function import Function
-from .index import Extents, Ids, TransformIndex
+from .index import Ids, IndexExtents, TransformIndex
 from .nodes import LinearNode, NonlinearNode, OpType, TransformNode, checked_op
 
 
@@ -31,7 +31,7 @@ def transform(
     (2, 2, 5)
     """
     check_tensors("transform", [source])
-    (src,), dst = _letters(equation, 1, "transform('ij->ji', a)")
+    (src,), dst = _parse_equation(equation, 1, "transform('ij->ji', a)")
     _check_rank(src, source, equation)
     shared = [letter for letter in dst if letter in src]
     ids = {letter: position for position, letter in enumerate(shared, 1)}
@@ -68,7 +68,7 @@ def linear(
     """
     check_tensors("linear", [left, right])
     op = checked_op(op)
-    (ls, rs), dst = _letters(equation, 2, "linear('ik,kj->ij', A, B)")
+    (ls, rs), dst = _parse_equation(equation, 2, "linear('ik,kj->ij', A, B)")
     for letters, source in ((ls, left), (rs, right)):
         _check_rank(letters, source, equation)
     _check_extents(ls, left, rs, right)
@@ -78,7 +78,7 @@ def linear(
                 f"{letter!r} in the result of {equation!r} is in no source. Broadcast one first: "
                 f"transform('{ls}->{ls}{letter}', a, sizes={{{letter!r}: 3}})."
             )
-    left, ls, right, rs = _two_sided(op, ls, left, rs, right, dst)
+    left, ls, right, rs = _sum_unshared_letters(op, ls, left, rs, right, dst)
     ids = {letter: position for position, letter in enumerate(dst, 1)}
     for letter in [*ls, *rs]:
         ids.setdefault(letter, -(len(ids) + 1))
@@ -100,7 +100,7 @@ def nonlinear(f: Callable[..., Any] | Function, *sources: TensorNode, name: str 
     return NonlinearNode(f, *sources, name=name)
 
 
-def _two_sided(
+def _sum_unshared_letters(
     op: OpType, ls: str, left: TensorNode, rs: str, right: TensorNode, dst: str
 ) -> tuple[TensorNode, str, TensorNode, str]:
     """Sum out the letters that only one source has; for add and sub, scale the other source to match."""
@@ -108,25 +108,25 @@ def _two_sided(
     only_right = [letter for letter in rs if letter not in ls and letter not in dst]
     if not only_left and not only_right:
         return left, ls, right, rs
-    times_left = _runs(only_right, rs, right) if op != OpType.mul else 1
-    times_right = _runs(only_left, ls, left) if op != OpType.mul else 1
+    times_left = _count_positions(only_right, rs, right) if op != OpType.mul else 1
+    times_right = _count_positions(only_left, ls, left) if op != OpType.mul else 1
     left, ls = _sum_letters(only_left, ls, left, times_left)
     right, rs = _sum_letters(only_right, rs, right, times_right)
     return left, ls, right, rs
 
 
-def _runs(letters: list[str], source_letters: str, source: TensorNode) -> int:
+def _count_positions(letters: list[str], source_letters: str, source: TensorNode) -> int:
     return size_of(source.shape[source_letters.index(letter)] for letter in letters)
 
 
-def _sum_letters(letters: list[str], source_letters: str, source: TensorNode, times: int) -> tuple[TensorNode, str]:
+def _sum_letters(letters: list[str], source_letters: str, source: TensorNode, scale: int) -> tuple[TensorNode, str]:
     kept_letters = "".join(letter for letter in source_letters if letter not in letters)
-    if kept_letters == source_letters and times == 1:
+    if kept_letters == source_letters and scale == 1:
         return source, source_letters
-    return transform(f"{source_letters}->{kept_letters}", source, number(times)), kept_letters
+    return transform(f"{source_letters}->{kept_letters}", source, number(scale)), kept_letters
 
 
-def _letters(equation: object, count: int, example: str) -> tuple[list[str], str]:
+def _parse_equation(equation: object, count: int, example: str) -> tuple[list[str], str]:
     """Parse `ij,jk->ik` into the letters of each source and of the result. Raises IndexSpecError."""
     if not isinstance(equation, str) or equation.count("->") != 1:
         raise IndexSpecError(f"An equation reads like {example}, not {shortened(equation)}.")
@@ -159,7 +159,7 @@ def _check_rank(letters: str, source: TensorNode, equation: str) -> None:
 def _check_extents(ls: str, left: TensorNode, rs: str, right: TensorNode) -> None:
     """Raise ShapeError if a letter would have two extents; the message speaks of letters, as the learner did."""
     number_of = {letter: position for position, letter in enumerate(dict.fromkeys(ls + rs), 1)}
-    extents = Extents({position: repr(letter) for letter, position in number_of.items()})
+    extents = IndexExtents({position: repr(letter) for letter, position in number_of.items()})
     for letters, source in ((ls, left), (rs, right)):
         extents.note(tuple(number_of[letter] for letter in letters), source.shape, source.label)
 

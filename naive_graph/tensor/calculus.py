@@ -1,6 +1,6 @@
 """The derivative rules (vjp and jvp) of every kind of tensor node, generic over what computes them.
 
-`Calculus` holds the rules; an `Algebra` carries out their operations: `Nodes` builds derivative nodes,
+`Calculus` holds the rules; an `Algebra` carries out their operations: `NodeAlgebra` builds derivative nodes,
 `Arrays` (evaluation/evaluate.py) computes arrays at once. H is the index tuple of a second tensor that a
 derivative carries as trailing axes: the output in reverse mode, the input in forward mode; empty for
 the gradient of a scalar.
@@ -20,19 +20,19 @@ from .index import (
     LinearIndex,
     Shape,
     TransformIndex,
-    fresh,
+    identity_ids,
     one_sided_tangent,
     product_adjoint,
     product_tangent,
-    straight,
     sum_adjoint,
     sum_tangent,
     transform_adjoint,
     transform_tangent,
+    unused_ids,
 )
-from .nodes import LeafNode, LinearNode, NonlinearNode, OpType, TransformNode, multiplies
-from .reduction import FLAT, Places, ReductionNode
-from .reduction_vjp import Slope, softmax
+from .nodes import LeafNode, LinearNode, NonlinearNode, OpType, TransformNode, is_product
+from .reduction_node import FLAT, ReductionAxes, ReductionNode
+from .reduction_vjp import ReductionPartial, softmax
 
 
 class Algebra(Protocol):
@@ -56,10 +56,10 @@ class Algebra(Protocol):
 
     def constant(self, array: Array, structural: bool = False) -> Any: ...
 
-    def expression(self, call: Call, given: Sequence[Any], places: Sequence[int]) -> list[Any]:
+    def expression(self, call: Call, arguments: Sequence[Any], operand_positions: Sequence[int]) -> list[Any]:
         """The custom vjp of a call's operator, for the operands at these positions.
 
-        given: the adjoint, the result, then the operands.
+        arguments: the adjoint, the result, then the operands.
         """
 
     def as_written(self, node: TensorNode, value: Callable[[TensorNode], Any], adjoint: Any) -> list[Any]:
@@ -67,7 +67,7 @@ class Algebra(Protocol):
         return []
 
 
-class Nodes(Algebra):
+class NodeAlgebra(Algebra):
     """The algebra of graph nodes: each operation builds a node, so derivatives can be differentiated again."""
 
     at_once = False
@@ -96,7 +96,7 @@ class Nodes(Algebra):
 
     def constant(self, array: Array, structural: bool = False) -> TensorNode:
         leaf = LeafNode.constant(array)
-        leaf.structural = structural
+        leaf.is_structural = structural
         return leaf
 
 
@@ -117,36 +117,36 @@ class Calculus:
 
     def __init__(self, algebra: Algebra, h_shape: Shape, value: Callable[[TensorNode], Any]) -> None:
         self.algebra = algebra
-        self.h_shape = h_shape
+        self.trailing_shape = h_shape
         self.value = value  # maps a node to its value in the algebra: itself, or its array
 
-    def h(self, *used: Iterable[int]) -> Ids:
+    def trailing_ids(self, *used: Iterable[int]) -> Ids:
         """Index numbers for H that none of these arrays uses."""
-        return fresh(len(self.h_shape), *used) if self.h_shape else ()
+        return unused_ids(len(self.trailing_shape), *used) if self.trailing_shape else ()
 
     def add(self, a: Any, b: Any, rank: int) -> Any:
         """The sum of two derivatives of a tensor of this rank."""
-        same = straight(rank + len(self.h_shape))
+        same = identity_ids(rank + len(self.trailing_shape))
         return self.algebra.linear(OpType.add, LinearIndex(same, same, same), a, b)
 
     def scale_by(self, a: Any, alpha: float, shape: Shape) -> Any:
-        same = straight(len(shape) + len(self.h_shape))
-        return self.algebra.transform(TransformIndex(same, same), a, alpha, shape + self.h_shape)
+        same = identity_ids(len(shape) + len(self.trailing_shape))
+        return self.algebra.transform(TransformIndex(same, same), a, alpha, shape + self.trailing_shape)
 
     def along(self, a: Any, b: Any, rank: int) -> Any:
         """a[I,H] * b[I], entry by entry; b is broadcast over H."""
-        ids = straight(rank)
-        h = self.h(ids)
+        ids = identity_ids(rank)
+        h = self.trailing_ids(ids)
         return self.algebra.linear(OpType.mul, LinearIndex(ids + h, ids + h, ids), a, b)
 
     def beside(self, a: Any, shape: Shape) -> Any:
         """a[I] broadcast over H."""
-        ids = straight(len(shape))
-        new = tuple(-axis_id for axis_id in straight(len(self.h_shape)))
+        ids = identity_ids(len(shape))
+        new = tuple(-axis_id for axis_id in identity_ids(len(self.trailing_shape)))
         index = TransformIndex(ids + new, ids)
-        return self.algebra.transform(index, a, 1.0, shape + self.h_shape) if new else a
+        return self.algebra.transform(index, a, 1.0, shape + self.trailing_shape) if new else a
 
-    def along_slope(self, node: NonlinearNode, position: int, move: Any) -> Any:
+    def chain_nonlinear(self, node: NonlinearNode, position: int, move: Any) -> Any:
         """The chain rule of a nonlinear node: `move` times df/d(source); None if that is 0 everywhere.
 
         move: the adjoint in reverse mode, the source's tangent in forward mode.
@@ -156,27 +156,27 @@ class Calculus:
             return self.scale_by(move, slope, node.shape) if slope != 0.0 else None
         return self.along(move, self.algebra.nonlinear(slope, self.values(node)), node.rank)
 
-    def through(self, node: ReductionNode, index: LinearIndex, move: Any) -> Any:
-        """The chain rule of a reduction: `move` (adjoint or tangent) times its derivative; None if it has none."""
+    def through(self, node: ReductionNode, index: LinearIndex, incoming: Any) -> Any:
+        """The chain rule of a reduction: `incoming` (adjoint or tangent) times its derivative; None if it has none."""
         if node.rule in FLAT:
             return None
         x = self.algebra.entries(self.value(node.sources[0]))
-        slope = Slope(self.algebra, node, x, lambda: self.value(node))
-        return self.algebra.linear(OpType.mul, index, move, slope.tensor())
+        slope = ReductionPartial(self.algebra, node, x, lambda: self.value(node))
+        return self.algebra.linear(OpType.mul, index, incoming, slope.tensor())
 
     def vjp_kernel(self, node: TensorNode) -> Callable[..., Sequence[Any] | None] | None:
         """The node's own backward kernel; None if it has none or derivatives are nodes."""
         return node.direct.back if self.algebra.at_once and node.direct else None
 
-    def apply_vjp_kernel(self, node: TensorNode, adjoint: Any, asked: Collection[int]) -> Sequence[Any]:
+    def apply_vjp_kernel(self, node: TensorNode, adjoint: Any, wanted_positions: Collection[int]) -> Sequence[Any]:
         """Run a node's backward kernel for some source positions; fall back to its composition if it declines."""
         back = self.vjp_kernel(node)
-        derivatives = back(node, self.value, adjoint, asked) if back else None
+        derivatives = back(node, self.value, adjoint, wanted_positions) if back else None
         return self.algebra.as_written(node, self.value, adjoint) if derivatives is None else derivatives
 
     def sources(self, node: TensorNode) -> tuple[TensorNode, ...]:
         """The tensors that a node contributes derivatives to: a kernel's inputs, or the node's sources."""
-        return node.behind if self.algebra.at_once else node.sources
+        return node.backward_sources if self.algebra.at_once else node.sources
 
     def values(self, node: TensorNode) -> list[Any]:
         return [self.value(source) for source in node.sources]
@@ -188,21 +188,23 @@ class Calculus:
         if self.vjp_kernel(node):
             return self.apply_vjp_kernel(node, adjoint, [position])[position]
         target = node.sources[position]
-        shape = target.shape + self.h_shape
+        shape = target.shape + self.trailing_shape
         if isinstance(node, TransformNode):
-            index = transform_adjoint(node.index, self.h(*node.index))
+            index = transform_adjoint(node.index, self.trailing_ids(*node.index))
             return self.algebra.transform(index, adjoint, node.alpha, shape)
-        if multiplies(node):
-            product = product_adjoint(node.index, position, self.h(*node.index))
+        if is_product(node):
+            product = product_adjoint(node.index, position, self.trailing_ids(*node.index))
             return self.algebra.linear(OpType.mul, product, adjoint, self.value(node.sources[1 - position]))
         if isinstance(node, LinearNode):
             sign = -1.0 if node.op == OpType.sub and position == 1 else 1.0
-            index = sum_adjoint(node.index, position, self.h(*node.index))
+            index = sum_adjoint(node.index, position, self.trailing_ids(*node.index))
             return self.algebra.transform(index, adjoint, sign, shape)
         if isinstance(node, ReductionNode):
-            return self.through(node, Places.of(node.index).adjoint(self.h(straight(target.rank))), adjoint)
+            return self.through(
+                node, ReductionAxes.of(node.index).adjoint(self.trailing_ids(identity_ids(target.rank))), adjoint
+            )
         assert isinstance(node, NonlinearNode)
-        return self.along_slope(node, position, adjoint)
+        return self.chain_nonlinear(node, position, adjoint)
 
     def taken(self, node: TensorNode, position: int, taken: Any) -> Any:
         """The mask of a source's entries that a taken branch of some `where` reaches; None for all.
@@ -238,52 +240,54 @@ class Calculus:
 
     # --- forward ---
 
-    def tangent(self, node: TensorNode, moves: Sequence[Any]) -> Any:
+    def tangent(self, node: TensorNode, source_tangents: Sequence[Any]) -> Any:
         """The jvp: the node's tangent from its sources' tangents; None stands for zero, which is never stored."""
-        moving = [position for position, move in enumerate(moves) if move is not None]
-        if not moving:
+        varying = [position for position, move in enumerate(source_tangents) if move is not None]
+        if not varying:
             return None
         if isinstance(node, TransformNode):
-            index = transform_tangent(node.index, self.h(*node.index))
-            return self.algebra.transform(index, moves[0], node.alpha, node.shape + self.h_shape)
+            index = transform_tangent(node.index, self.trailing_ids(*node.index))
+            return self.algebra.transform(index, source_tangents[0], node.alpha, node.shape + self.trailing_shape)
         if isinstance(node, LinearNode):
-            return self._linear_tangent(node, moves, moving)
+            return self._linear_tangent(node, source_tangents, varying)
         if isinstance(node, ReductionNode):
-            h = self.h(straight(node.sources[0].rank))
-            return self.through(node, Places.of(node.index).tangent(h), moves[0])
+            h = self.trailing_ids(identity_ids(node.sources[0].rank))
+            return self.through(node, ReductionAxes.of(node.index).tangent(h), source_tangents[0])
         assert isinstance(node, NonlinearNode)
-        return self._nonlinear_tangent(node, moves, moving)
+        return self._nonlinear_tangent(node, source_tangents, varying)
 
-    def _linear_tangent(self, node: LinearNode, moves: Sequence[Any], moving: list[int]) -> Any:
-        h = self.h(*node.index)
+    def _linear_tangent(self, node: LinearNode, source_tangents: Sequence[Any], varying: list[int]) -> Any:
+        h = self.trailing_ids(*node.index)
         if node.op == OpType.mul:
             terms = []
-            for position in moving:
+            for position in varying:
                 pair = self.values(node)
-                pair[position] = moves[position]
+                pair[position] = source_tangents[position]
                 terms.append(self.algebra.linear(OpType.mul, product_tangent(node.index, position, h), *pair))
             return terms[0] if len(terms) == 1 else self.add(terms[0], terms[1], node.rank)
-        if len(moving) == 2:
-            return self.algebra.linear(node.op, sum_tangent(node.index, h), *moves)
-        sign = -1.0 if node.op == OpType.sub and moving == [1] else 1.0
-        index = one_sided_tangent(node.index, moving[0], h)
-        return self.algebra.transform(index, moves[moving[0]], sign, node.shape + self.h_shape)
+        if len(varying) == 2:
+            return self.algebra.linear(node.op, sum_tangent(node.index, h), *source_tangents)
+        sign = -1.0 if node.op == OpType.sub and varying == [1] else 1.0
+        index = one_sided_tangent(node.index, varying[0], h)
+        return self.algebra.transform(index, source_tangents[varying[0]], sign, node.shape + self.trailing_shape)
 
-    def _nonlinear_tangent(self, node: NonlinearNode, moves: Sequence[Any], moving: list[int]) -> Any:
+    def _nonlinear_tangent(self, node: NonlinearNode, source_tangents: Sequence[Any], varying: list[int]) -> Any:
         if node.function.branches:
-            return self._chosen(node, moves)
+            return self._chosen(node, source_tangents)
         total = None
-        for position in moving:
-            term = self.along_slope(node, position, moves[position])
+        for position in varying:
+            term = self.chain_nonlinear(node, position, source_tangents[position])
             if term is not None:
                 total = term if total is None else self.add(total, term, node.rank)
         return total
 
-    def _chosen(self, node: NonlinearNode, moves: Sequence[Any]) -> Any:
+    def _chosen(self, node: NonlinearNode, source_tangents: Sequence[Any]) -> Any:
         """The tangent of a `where`: that of the taken branch only, as the other's derivative may be infinite."""
         condition = self.beside(self.value(condition_of(node)), node.shape)
-        by_place = {branch_number: moves[position] for position, branch_number in node.function.branches.items()}
-        a, b = by_place.get(1), by_place.get(2)
+        by_branch = {
+            branch_number: source_tangents[position] for position, branch_number in node.function.branches.items()
+        }
+        a, b = by_branch.get(1), by_branch.get(2)
         if a is not None and b is not None:
             return self.algebra.nonlinear(_CHOICE, [condition, a, b])
         choice = function_of(lambda c, x: where(c, x, 0.0) if b is None else where(c, 0.0, x), 2)
@@ -303,7 +307,7 @@ def condition_of(node: TensorNode) -> TensorNode:
     )
 
 
-def responds(node: TensorNode, position: int) -> bool:
+def has_nonzero_derivative(node: TensorNode, position: int) -> bool:
     """Whether a node's derivative with respect to a source can be nonzero: that of heaviside cannot."""
     if isinstance(node, ReductionNode):
         return node.rule not in FLAT
@@ -315,10 +319,10 @@ def responds(node: TensorNode, position: int) -> bool:
 def values_read(node: TensorNode, position: int) -> Sequence[TensorNode]:
     """The tensors whose arrays the vjp for one source reads (besides the adjoint)."""
     if node.direct and node.direct.back:
-        return [node, *node.behind]
+        return [node, *node.backward_sources]
     if branch(node, position):
         return [condition_of(node)]
-    if multiplies(node):
+    if is_product(node):
         return [node.sources[1 - position]]
     if isinstance(node, ReductionNode):
         return [node, *node.sources]

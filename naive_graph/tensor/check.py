@@ -18,15 +18,15 @@ from .base import TensorNode, check_tensors, entry_name, method
 from .calculus import Calculus
 from .differentiate import ancestors, forward, gradients, reverse
 from .evaluation.arrays import Array
-from .evaluation.entries import Entries
-from .evaluation.evaluate import Arrays, check_fed, computed, written_out
-from .evaluation.recipes import missing, recipes
+from .evaluation.entries import OverloadedArray
+from .evaluation.eval_plan import missing_ancestors, plan_evaluation
+from .evaluation.evaluate import ArrayAlgebra, check_fed, computed, to_dense
 from .nodes import LeafNode, LeafType, NonlinearNode
-from .notation import names_among
-from .reduce import sum
-from .reduction import ReductionNode
-from .reduction_vjp import first_by_place
-from .selection import SelectionNode
+from .notation import unique_names
+from .reduction_node import ReductionNode
+from .reduction_vjp import first_maximum_mask
+from .reductions_api import sum
+from .sparse_selector import SelectionNode
 
 Values = dict[TensorNode, Array]
 TURNS = {"maximum": 1.0, "first_maximum": 1.0, "argmax": 1.0, "minimum": -1.0}  # where another entry wins, slopes jump
@@ -37,15 +37,15 @@ def gradients_checked(loss: TensorNode, losses: Sequence[TensorNode], wishes: Ch
     """Run `gradcheck` on tensors; the checked loss is the sum of all entries of `losses`."""
     check_tensors("gradcheck", losses)
     with np.errstate(all="ignore"):
-        question = _TensorLoss(
+        tensor_loss = _TensorLoss(
             reduce(lambda a, b: a + b, (sum(term) if term.rank else term for term in losses)), wishes
         )
         report, generator, skipped = Report(), random.Random(wishes.seed), list(wishes.skip)
-        for leaf in question.leaves:
+        for leaf in tensor_loss.leaves:
             if not any(
                 leaf is skipped_leaf or getattr(leaf, "source", leaf) is skipped_leaf for skipped_leaf in skipped
             ):
-                question.check(leaf, report, wishes.sample(range(leaf.size), generator))
+                tensor_loss.check(leaf, report, wishes.sample(range(leaf.size), generator))
     return report
 
 
@@ -55,44 +55,48 @@ class _TensorLoss:
     def __init__(self, loss: TensorNode, wishes: CheckOptions) -> None:
         self.loss, self.wishes = loss, wishes
         self.nodes = ancestors([loss])
-        self.names = names_among(self.nodes)
+        self.names = unique_names(self.nodes)
         leaves = [node for node in self.nodes if isinstance(node, LeafNode) and not isinstance(node, SelectionNode)]
-        check_fed(missing(loss, lambda node: not node.sources and (node._value is not None or _has_value(node))))
-        self.start: Values = {leaf: _numbers(leaf) for leaf in leaves}
+        check_fed(
+            missing_ancestors(loss, lambda node: not node.sources and (node._value is not None or _has_value(node)))
+        )
+        self.start: Values = {leaf: _float64_values(leaf) for leaf in leaves}
         self.leaves = [leaf for leaf in leaves if leaf.leaf_type != LeafType.CONSTANT]
-        self.values = self.apart(loss, self.start)
+        self.values = self.evaluate_from(loss, self.start)
         require_finite("The loss", float(self.values[loss]))
-        self.kinked = [node for node in self.nodes if _jumps(node)]
+        self.kinked = [node for node in self.nodes if _has_kink(node)]
         self.signs = self._signs(self.values)
-        calculus = Calculus(Arrays(), (), lambda node: node if isinstance(node, SelectionNode) else self.value(node))
+        calculus = Calculus(
+            ArrayAlgebra(), (), lambda node: node if isinstance(node, SelectionNode) else self.value(node)
+        )
         self.calculus = calculus
         self.adjoints = reverse(calculus, {loss: np.ones(())}, self.leaves)
 
     def value(self, node: TensorNode) -> Array:
         """A node's array at the leaves' own values."""
         if node not in self.values:
-            self.values |= self.apart(node, self.values)
+            self.values |= self.evaluate_from(node, self.values)
         return self.values[node]
 
     @staticmethod
-    def apart(target: TensorNode, known: Mapping[TensorNode, Array]) -> Values:
+    def evaluate_from(target: TensorNode, known: Mapping[TensorNode, Array]) -> Values:
         """Evaluate a node from known arrays; returns them with the arrays of the node and of its ancestors."""
         values = dict(known)
-        for recipe in recipes(missing(target, lambda node: node in values), target):
+        for recipe in plan_evaluation(missing_ancestors(target, lambda node: node in values), target):
             values[recipe.node] = computed(
                 recipe, lambda node: node if isinstance(node, SelectionNode) else values[node]
             )
         return values
 
-    def check(self, leaf: LeafNode, report: Report, places: Sequence[int]) -> None:
+    def check(self, leaf: LeafNode, report: Report, flat_indices: Sequence[int]) -> None:
         """Compare the derivatives along some entries of a leaf."""
-        derivatives = {"reverse": self.adjoints.get(leaf), "graph": self._as_nodes(leaf)}
+        derivatives = {"reverse": self.adjoints.get(leaf), "graph": self._graph_gradient(leaf)}
         for mode, array in derivatives.items():
             if array is not None and tuple(array.shape) != leaf.shape:
                 raise GradientCheckError(
                     f"The {mode} derivative along {leaf.label} has the shape {tuple(array.shape)}."
                 )
-        for position in places:
+        for position in flat_indices:
             index = tuple(int(coordinate) for coordinate in np.unravel_index(position, leaf.shape))
             if self.wishes.mask is not None and self.wishes.mask(leaf, index):
                 report.leave_out(self.names[leaf])
@@ -103,9 +107,13 @@ class _TensorLoss:
             loss = partial(self._loss, leaf, index)
             report.check(self.names[leaf], label, by_mode, loss, self._near_kink(leaf, index), self.wishes)
 
-    def _as_nodes(self, leaf: LeafNode) -> Array:
+    def _graph_gradient(self, leaf: LeafNode) -> Array:
         built = gradients(self.loss, leaf)
-        return built.dense() if isinstance(built, SelectionNode) else self.apart(built, self._constants(built))[built]
+        return (
+            built.dense()
+            if isinstance(built, SelectionNode)
+            else self.evaluate_from(built, self._constants(built))[built]
+        )
 
     def _constants(self, built: TensorNode) -> Values:
         """The known arrays of a derivative's nodes: the constants built for it, and the loss's own nodes."""
@@ -119,13 +127,13 @@ class _TensorLoss:
     def _tangent(self, leaf: LeafNode, index: tuple[int, ...]) -> float:
         seed = np.zeros(leaf.shape)
         seed[index] = 1.0
-        move = forward(self.calculus, self.nodes, {leaf: seed}).get(self.loss)
-        return 0.0 if move is None else float(move)
+        loss_tangent = forward(self.calculus, self.nodes, {leaf: seed}).get(self.loss)
+        return 0.0 if loss_tangent is None else float(loss_tangent)
 
     def _moved(self, leaf: LeafNode, index: tuple[int, ...], distance: float) -> Values:
         array = self.start[leaf].copy()
         array[index] += distance
-        return self.apart(self.loss, self.start | {leaf: array})
+        return self.evaluate_from(self.loss, self.start | {leaf: array})
 
     def _loss(self, leaf: LeafNode, index: tuple[int, ...], distance: float) -> float:
         return float(self._moved(leaf, index, distance)[self.loss])
@@ -148,47 +156,47 @@ class _TensorLoss:
         return [
             kink
             for node in self.kinked
-            for kink in _kinks(node, [self._array(values, source) for source in node.sources])
+            for kink in _kink_indicators(node, [self._array(values, source) for source in node.sources])
         ]
 
     def _array(self, values: Values, node: TensorNode) -> Array:
         if node not in values and not isinstance(node, SelectionNode):  # an array kernel may have skipped this node
-            values |= self.apart(node, values)
-        return written_out(values.get(node, node))
+            values |= self.evaluate_from(node, values)
+        return to_dense(values.get(node, node))
 
 
 def _has_value(leaf: TensorNode) -> bool:
     return isinstance(leaf, LeafNode) and (isinstance(leaf, SelectionNode) or leaf.held is not None)
 
 
-def _numbers(leaf: LeafNode) -> Array:
+def _float64_values(leaf: LeafNode) -> Array:
     array = np.asarray(leaf.held)
     if array.dtype != np.float64:
         raise NumberError(f"gradcheck needs float64, and {leaf.label} holds {array.dtype}. Give it float64 numbers.")
     return array
 
 
-def _jumps(node: TensorNode) -> bool:
+def _has_kink(node: TensorNode) -> bool:
     if isinstance(node, ReductionNode):
         return node.rule in TURNS and node.DummyIndex > 0
     return isinstance(node, NonlinearNode) and any(rule.kink is not None for _, rule, _ in node.function.steps.rules)
 
 
-def _kinks(node: TensorNode, sources: Sequence[Array]) -> Iterator[Array]:
+def _kink_indicators(node: TensorNode, sources: Sequence[Array]) -> Iterator[Array]:
     """Arrays for one node that change their sign where its slope jumps."""
     if isinstance(node, ReductionNode):
         x = TURNS[node.rule] * sources[0]
-        yield 2.0 * first_by_place(Arrays(), node.index, x, x.shape) - 1.0
+        yield 2.0 * first_maximum_mask(ArrayAlgebra(), node.index, x, x.shape) - 1.0
         return
     assert isinstance(node, NonlinearNode)
     steps = node.function.steps
     values: list[Any] = steps.constants[:]
     for argument, array in zip(steps.arguments, sources):
         if argument is not None:
-            values[argument] = Entries(array)
+            values[argument] = OverloadedArray(array)
     for step, rule, operands in steps.rules:
         arguments = [values[operand] for operand in operands]
         values[step] = rule(*arguments)
         kink: Callable[..., Any] | None = rule.kink
-        if kink is not None and isinstance(kink_value := kink(*arguments), Entries):
+        if kink is not None and isinstance(kink_value := kink(*arguments), OverloadedArray):
             yield kink_value.array

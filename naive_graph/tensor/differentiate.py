@@ -24,35 +24,37 @@ from ..graph.derive import explain_swap
 from ..graph.derive import gradients as scalar_gradients
 from ..graph.nodes import Constant, Node
 from .base import Call, TensorNode, check_tensors, method
-from .calculus import Calculus, Nodes, branch
-from .index import Shape, straight
+from .calculus import Calculus, NodeAlgebra, branch
+from .index import Shape, identity_ids
 from .nodes import LeafNode, LeafType, LinearNode, OpType, TransformNode
-from .selection import identity
+from .sparse_selector import identity
 
 Predecessors = Callable[[TensorNode], Iterable[TensorNode]]  # a node's predecessors in a traversal
 SOURCES: Predecessors = attrgetter("sources")  # by composition
 BEHIND: Predecessors = attrgetter("backward_sources")  # by backward kernels where nodes have them, else by composition
 
 
-def ancestors(outputs: Iterable[TensorNode], after: int = -1, of: Predecessors = SOURCES) -> list[TensorNode]:
-    """The outputs and their ancestors in topological order. after: only nodes with a larger serial."""
+def ancestors(
+    outputs: Iterable[TensorNode], after_serial: int = -1, predecessors: Predecessors = SOURCES
+) -> list[TensorNode]:
+    """The outputs and their ancestors in topological order. after_serial: only nodes with a larger serial."""
     visited: dict[TensorNode, None] = {}
     waiting = list(outputs)
     while waiting:
         node = waiting.pop()
-        if node not in visited and node.serial > after:
+        if node not in visited and node.serial > after_serial:
             visited[node] = None
-            waiting.extend(of(node))
+            waiting.extend(predecessors(node))
     return sorted(visited, key=lambda node: node.serial)
 
 
 def depending_on(
-    nodes: Iterable[TensorNode], wanted: Iterable[TensorNode], of: Predecessors = BEHIND
+    nodes: Iterable[TensorNode], wanted: Iterable[TensorNode], predecessors: Predecessors = BEHIND
 ) -> set[TensorNode]:
     """The nodes that are wanted or depend on a wanted one. nodes: in topological order."""
     dependents = set(wanted)
     for node in nodes:
-        if not node.flat and any(source in dependents for source in of(node)):
+        if not node.flat and any(source in dependents for source in predecessors(node)):
             dependents.add(node)
     return dependents
 
@@ -71,30 +73,32 @@ def reverse(calculus: Calculus, seeds: Mapping[TensorNode, Any], wanted: Iterabl
     seeds: output -> its adjoint. Contributions are summed youngest consumer first, then by source position.
     """
     wanted = set(wanted)
-    nodes = ancestors(seeds, of=calculus.sources)
-    route = Route(nodes, wanted, calculus.sources)
-    answers: dict[TensorNode, Any] = {}
+    nodes = ancestors(seeds, predecessors=calculus.sources)
+    route = ContributionTargets(nodes, wanted, calculus.sources)
+    results: dict[TensorNode, Any] = {}
 
     def contributions(node: TensorNode, adjoint: Adjoint) -> Iterator[Contribution[TensorNode]]:
         adjoint = finish_adjoint(calculus, node, adjoint)
         if node in wanted:
-            answers[node] = adjoint.sum
+            results[node] = adjoint.sum
         for position, (source, share) in enumerate(shares(calculus, node, adjoint, route)):
             if share is not None:
                 yield source, share, position, None
 
     adjoints = {output: Adjoint(seed) for output, seed in seeds.items()}
     deque(backward_pass(nodes, adjoints, contributions, partial(merge_adjoints, calculus)), maxlen=0)
-    return answers
+    return results
 
 
 def shares(
-    calculus: Calculus, node: TensorNode, adjoint: Adjoint, route: Route
+    calculus: Calculus, node: TensorNode, adjoint: Adjoint, route: ContributionTargets
 ) -> Iterator[tuple[TensorNode, Adjoint | None]]:
     """A node's contributions: to operands by its operator's custom derivative, and to its sources by the rules."""
-    call, places, positions = route.of(node, adjoint.taken is not None)
+    call, operand_positions, positions = route.of(node, adjoint.taken is not None)
     if call:
-        for operand_position, share in zip(places, differentiate_call(calculus, call, node, adjoint.sum, places)):
+        for operand_position, share in zip(
+            operand_positions, differentiate_call(calculus, call, node, adjoint.sum, operand_positions)
+        ):
             yield call.operands[operand_position], None if share is None else Adjoint(share)
     sources = calculus.sources(node)
     has_kernel = bool(positions) and calculus.vjp_kernel(node) is not None
@@ -106,7 +110,7 @@ def shares(
             yield sources[position], None if derivatives[position] is None else Adjoint(derivatives[position])
 
 
-class Route:
+class ContributionTargets:
     """Which nodes each node contributes to in reverse mode: its sources, or its operator's operands.
 
     If the node results from an operator with a custom derivative, these are the operands. Nodes inside the
@@ -150,7 +154,7 @@ def slice_by_serial(nodes: Sequence[TensorNode], first: int, last: int) -> Seque
 
 
 def differentiate_call(
-    calculus: Calculus, call: Call, node: TensorNode, adjoint: Any, places: Sequence[int]
+    calculus: Calculus, call: Call, node: TensorNode, adjoint: Any, operand_positions: Sequence[int]
 ) -> list[Any]:
     """Apply an operator's custom derivative, for the operands at these positions.
 
@@ -158,13 +162,13 @@ def differentiate_call(
     to that adjoint: since it is linear in the adjoint, this gives all entries of H at once.
     """
     values = [None if operand is None else calculus.value(operand) for operand in (node, *call.operands)]
-    if not calculus.h_shape:
-        return calculus.algebra.expression(call, [adjoint, *values], places)
+    if not calculus.trailing_shape:
+        return calculus.algebra.expression(call, [adjoint, *values], operand_positions)
     one = calculus.algebra.constant(np.ones(node.shape))
-    derivatives = calculus.algebra.expression(call, [one, *values], places)
-    made = ancestors([derivative for derivative in derivatives if derivative is not None], one.serial)
-    moves = forward(calculus, made, {one: adjoint})
-    return [moves.get(derivative) for derivative in derivatives]
+    derivatives = calculus.algebra.expression(call, [one, *values], operand_positions)
+    new_nodes = ancestors([derivative for derivative in derivatives if derivative is not None], one.serial)
+    tangents_by_node = forward(calculus, new_nodes, {one: adjoint})
+    return [tangents_by_node.get(derivative) for derivative in derivatives]
 
 
 def finish_adjoint(calculus: Calculus, node: TensorNode, adjoint: Adjoint) -> Adjoint:
@@ -189,13 +193,13 @@ def forward(calculus: Calculus, nodes: Sequence[TensorNode], seeds: Mapping[Tens
 
     nodes: in topological order.
     """
-    moves = dict(seeds)
+    tangents_by_node = dict(seeds)
     for node in nodes:
         if node not in seeds and node.sources:
-            move = calculus.tangent(node, [moves.get(source) for source in node.sources])
-            if move is not None:
-                moves[node] = move
-    return moves
+            node_tangent = calculus.tangent(node, [tangents_by_node.get(source) for source in node.sources])
+            if node_tangent is not None:
+                tangents_by_node[node] = node_tangent
+    return tangents_by_node
 
 
 # --- derivatives as nodes -----------------------------------------------------------------
@@ -216,21 +220,21 @@ def gradients(output: TensorNode, wrt: TensorNode | Iterable[TensorNode]) -> Any
     """
     is_single, targets = _parse_targets("gradients", output, wrt)
     _check_order("gradients", [output], targets)
-    calculus = Calculus(Nodes(), output.shape, lambda node: node)
+    calculus = Calculus(NodeAlgebra(), output.shape, lambda node: node)
     scalars = (
         [ancestor for ancestor in ancestors([output]) if _scalars_of(ancestor)]
         if any(map(_scalars_of, targets))
         else []
     )
     derivatives = reverse(calculus, {output: identity(output.shape)}, [*targets, *scalars])
-    answers = [derivatives.get(node) for node in targets]
+    results = [derivatives.get(node) for node in targets]
     for position, leaf in enumerate(targets):
         if _scalars_of(leaf):
             shares = [
                 _chain_through_scalars(leaf, scalar, derivatives[scalar]) for scalar in scalars if scalar in derivatives
             ]
-            answers[position] = reduce(_add_optional, shares, None)
-    nodes = [zeros(leaf.shape + output.shape) if answer is None else answer for leaf, answer in zip(targets, answers)]
+            results[position] = reduce(_add_optional, shares, None)
+    nodes = [zeros(leaf.shape + output.shape) if answer is None else answer for leaf, answer in zip(targets, results)]
     return nodes[0] if is_single else nodes
 
 
@@ -242,40 +246,46 @@ def _scalars_of(node: TensorNode) -> list[Node] | None:
 def _add_optional(first: TensorNode | None, second: TensorNode | None) -> TensorNode | None:
     if first is None or second is None:
         return second if first is None else first
-    places = range(1, first.rank + 1)
-    return LinearNode(OpType.add, places, places, places, first, second)
+    axis_ids = range(1, first.rank + 1)
+    return LinearNode(OpType.add, axis_ids, axis_ids, axis_ids, first, second)
 
 
-def _chain_through_scalars(leaf: TensorNode, other: TensorNode, slopes: TensorNode) -> TensorNode | None:
+def _chain_through_scalars(leaf: TensorNode, other: TensorNode, gradient: TensorNode) -> TensorNode | None:
     """The derivative by a leaf's scalar nodes, from the one by the scalar nodes of `other` (chain rule)."""
-    moves = _scalar_jacobian(_scalars_of(leaf) or [], _scalars_of(other) or [])
-    if leaf is other and (moves == np.eye(leaf.size)).all():
-        return slopes
-    if not (moves != 0.0).any():
+    jacobian = _scalar_jacobian(_scalars_of(leaf) or [], _scalars_of(other) or [])
+    if leaf is other and (jacobian == np.eye(leaf.size)).all():
+        return gradient
+    if not (jacobian != 0.0).any():
         return None
-    matrix, leaf_rank, rank = _as_leaf(moves, leaf.shape + other.shape), leaf.rank, leaf.rank + slopes.rank - other.rank
-    places, kept_ids = range(1, leaf_rank + 1), range(leaf_rank + 1, rank + 1)
+    matrix, leaf_rank, rank = (
+        _as_leaf(jacobian, leaf.shape + other.shape),
+        leaf.rank,
+        leaf.rank + gradient.rank - other.rank,
+    )
+    leaf_ids, kept_ids = range(1, leaf_rank + 1), range(leaf_rank + 1, rank + 1)
     summed = [-(rank + 1 + axis) for axis in range(other.rank)]
-    return LinearNode(OpType.mul, (*places, *kept_ids), (*places, *summed), (*summed, *kept_ids), matrix, slopes)
+    return LinearNode(OpType.mul, (*leaf_ids, *kept_ids), (*leaf_ids, *summed), (*summed, *kept_ids), matrix, gradient)
 
 
-def _as_leaf(moves: Any, shape: Shape) -> LeafNode:
+def _as_leaf(jacobian: Any, shape: Shape) -> LeafNode:
     """Derivatives of scalars as a tensor: a constant, unless some of them are nodes."""
-    if not any(isinstance(move, Node) for move in moves.flat):
-        return LeafNode.constant(moves.astype(float).reshape(shape))
-    nodes = [move if isinstance(move, Node) else Constant(move) for move in moves.flat]
+    if not any(isinstance(move, Node) for move in jacobian.flat):
+        return LeafNode.constant(jacobian.astype(float).reshape(shape))
+    nodes = [move if isinstance(move, Node) else Constant(move) for move in jacobian.flat]
     return LeafNode.of(np.array(nodes, dtype=object).reshape(shape))
 
 
 def _scalar_jacobian(starts: Sequence[Node], ends: Sequence[Node]) -> Any:
     """The derivative of each of `ends` (a column each) with respect to each of `starts`: numbers, or nodes."""
-    moves = np.array([[float(start is end) for end in ends] for start in starts], dtype=object)
+    jacobian = np.array([[float(start is end) for end in ends] for start in starts], dtype=object)
     for column, end in enumerate(ends):
-        behind = {*plan_for(end.tables, [end.row]).rows} - {end.row}
-        rows = [row for row, start in enumerate(starts) if start.row in behind and not isinstance(start, Constant)]
+        ancestor_rows = {*plan_for(end.tables, [end.row]).rows} - {end.row}
+        rows = [
+            row for row, start in enumerate(starts) if start.row in ancestor_rows and not isinstance(start, Constant)
+        ]
         for matrix_row, slope in zip(rows, scalar_gradients(end, [starts[row] for row in rows]) if rows else ()):
-            moves[matrix_row, column] = slope
-    return moves
+            jacobian[matrix_row, column] = slope
+    return jacobian
 
 
 @method
@@ -293,31 +303,33 @@ def tangents(start: TensorNode | Node, outputs: TensorNode | Node | Iterable[Ten
     start = LeafNode.of(start) if isinstance(start, Node) else start
     is_single, targets = _parse_targets("tangents", start, outputs)
     _check_order("tangents", targets, [start])
-    calculus, nodes = Calculus(Nodes(), start.shape, lambda node: node), ancestors(targets)
+    calculus, nodes = Calculus(NodeAlgebra(), start.shape, lambda node: node), ancestors(targets)
     seeds: dict[TensorNode, TensorNode] = {start: identity(start.shape)}
     if scalars := _scalars_of(start):
         for node in nodes:
-            moving = _scalar_jacobian(scalars, _scalars_of(node) or []).T
-            if (moving != (np.eye(node.size) if node is start else 0.0)).any():
-                seeds[node] = _as_leaf(moving, node.shape + start.shape)
-    moves = forward(calculus, nodes, seeds)
-    answers = [moves[node] if node in moves else zeros(node.shape + start.shape) for node in targets]
-    return answers[0] if is_single else answers
+            jacobian = _scalar_jacobian(scalars, _scalars_of(node) or []).T
+            if (jacobian != (np.eye(node.size) if node is start else 0.0)).any():
+                seeds[node] = _as_leaf(jacobian, node.shape + start.shape)
+    tangents_by_node = forward(calculus, nodes, seeds)
+    results = [
+        tangents_by_node[node] if node in tangents_by_node else zeros(node.shape + start.shape) for node in targets
+    ]
+    return results[0] if is_single else results
 
 
 def zeros(shape: Shape) -> TensorNode:
     """A tensor of zeros, stored as one number, and structural: what it multiplies is not computed."""
     zero = LeafNode(LeafType.CONSTANT, (), 0.0)
-    zero.structural = True
-    return TransformNode([-axis_id for axis_id in straight(len(shape))], (), zero, 1.0, shape) if shape else zero
+    zero.is_structural = True
+    return TransformNode([-axis_id for axis_id in identity_ids(len(shape))], (), zero, 1.0, shape) if shape else zero
 
 
 def _check_order(who: str, results: Sequence[TensorNode], wrt: Sequence[TensorNode]) -> None:
     """Raise NodeError where output and leaf were swapped: every derivative would be 0."""
     if any(result.sources for result in results) or not all(node.sources for node in wrt):
         return
-    behind = {*ancestors(wrt)}
-    if any(result in behind for result in results):
+    wrt_ancestors = {*ancestors(wrt)}
+    if any(result in wrt_ancestors for result in results):
         raise NodeError(explain_swap(who, results[0].label, wrt[0].label))
 
 

@@ -13,14 +13,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core.arithmetics.text import ATOM, PRODUCT, SUM, Text, tex_name
+from ..core.arithmetics.text import ATOM, PRODUCT, SUM, FormulaText, tex_name
 from ..core.arithmetics.text import STYLES as TEXT_STYLES
 from ..core.sweep import Evaluated, forward_sweep
 from .base import TensorNode
 from .index import Ids
 from .nodes import LeafNode, LeafType, LinearNode, NonlinearNode, OpType, TransformNode
-from .reduction import REDUCTIONS, ReductionNode
-from .selection import Picker, SelectionNode
+from .reduction_node import REDUCTIONS, ReductionNode
+from .sparse_selector import AxisSelection, SelectionNode
 
 LARGEST_TABLE = 8  # index tables of at most so many entries are written out
 
@@ -28,14 +28,14 @@ LARGEST_TABLE = 8  # index tables of at most so many entries are written out
 class BoundIndexMap(NamedTuple):
     """A picker of a selection, with the product's indices bound to its axes."""
 
-    picker: Picker
+    picker: AxisSelection
     target_index: int
     source_indices: Ids
     always_in_range: bool  # whether the index is within the axis everywhere
     is_identity: bool  # whether it is an identity
 
     @classmethod
-    def of(cls, selection: SelectionNode, picker: Picker, ids: Ids) -> BoundIndexMap:
+    def of(cls, selection: SelectionNode, picker: AxisSelection, ids: Ids) -> BoundIndexMap:
         indices = tuple(ids[axis] for axis in picker.axes)
         lengths = [selection.shape[axis] for axis in (*picker.axes, picker.axis)]
         is_plain = picker.table is None and picker.offset == 0 and tuple(picker.strides) == (1,)
@@ -189,18 +189,20 @@ class EquationWriter:
             return self._reduction(node)
         return self._leaf(node)
 
-    def entry(self, node: TensorNode, indices: Sequence[str]) -> Text:
+    def entry(self, node: TensorNode, indices: Sequence[str]) -> FormulaText:
         """One entry of a tensor; a lone constant is written as its number."""
         if isinstance(node, LeafNode) and not node.rank and node.leaf_type == LeafType.CONSTANT and not node.given_name:
-            return self._number(float(node.value)) if node.value is not None else Text("1", ATOM, self._text_style)
+            return (
+                self._number(float(node.value)) if node.value is not None else FormulaText("1", ATOM, self._text_style)
+            )
         name = tex_name(self.names[node]) if self.style is TEX else self.names[node]
         if node.rank and self.style is TEX and name.endswith("}") and "_{" in name:
             name = f"{{{name}}}"  # x_{1} with more indices: {x_{1}}_{ij}
         subscript = self.style.subscript.format(self._join_indices(indices)) if node.rank else ""
-        return Text(name + subscript, ATOM, self._text_style)
+        return FormulaText(name + subscript, ATOM, self._text_style)
 
-    def _number(self, value: float) -> Text:
-        number: Text = self._text_style.number(value, self._text_style)
+    def _number(self, value: float) -> FormulaText:
+        number: FormulaText = self._text_style.number(value, self._text_style)
         return number
 
     def _join_indices(self, indices: Sequence[str]) -> str:
@@ -248,7 +250,7 @@ class EquationWriter:
             return "-" + self._summation(summed, term.within(ATOM))
         return self._scale_text(node.alpha) + self.style.times + self._summation(summed, term.within(PRODUCT + 1))
 
-    def _source_entry(self, node: TransformNode | ReductionNode) -> tuple[list[str], Text]:
+    def _source_entry(self, node: TransformNode | ReductionNode) -> tuple[list[str], FormulaText]:
         """The summed indices, and the source's entry."""
         result_indices, summed = self._name_indices(node)
         letters = dict(zip(node.index.dst, result_indices))
@@ -296,11 +298,11 @@ class EquationWriter:
         result_indices = self._result_letters(node.rank)
         entries = [self.entry(source, result_indices) for source in node.sources]
         plain = EquationWriter(self.names, TEXT)
-        fits = (
+        is_short_enough = (
             compose_formula(node, [plain.entry(source, plain._result_letters(node.rank)) for source in node.sources])
             is not None
         )
-        written = compose_formula(node, entries, longest=None) if fits else None
+        written = compose_formula(node, entries, longest=None) if is_short_enough else None
         if written is not None:
             return written
         some = ", ".join(entry.text for entry in entries[:3]) + (", ..." if len(entries) > 3 else "")
@@ -309,7 +311,7 @@ class EquationWriter:
 
 
 def compose_formula(
-    node: NonlinearNode, entries: Sequence[Text], longest: int | None = MAX_FORMULA_LENGTH
+    node: NonlinearNode, entries: Sequence[FormulaText], longest: int | None = MAX_FORMULA_LENGTH
 ) -> str | None:
     """The formula of a node's function with these arguments; None if it is longer than `longest` characters."""
     function, plan = node.function, node.function.plan

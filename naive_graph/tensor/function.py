@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from ..core.arithmetics.text import formula
 from ..core.number import number
-from ..core.origin import learners_frame
+from ..core.origin import user_frame_above
 from ..core.plan import Plan, plan_for
 from ..core.rules import Arithmetic, Rule
 from ..core.sweep import evaluate
@@ -22,7 +22,7 @@ from ..errors import NaiveGraphError, OperandError
 from ..graph.derive import derived_expressions
 
 
-class Pencil(Arithmetic):
+class TraceValue(Arithmetic):
     """A tracer: an argument of the function being traced, or a value computed from arguments."""
 
     __slots__ = ("row", "tables")
@@ -31,13 +31,13 @@ class Pencil(Arithmetic):
         self.tables = tables
         self.row = row
 
-    def apply(self, rule: Rule, *operands: Any) -> Pencil:
+    def apply(self, rule: Rule, *operands: Any) -> TraceValue:
         rule.check_arity(len(operands))
         rows = [self._row(operand, rule) for operand in operands]
-        return Pencil(self.tables, add_row(self.tables, rule.number, rows))
+        return TraceValue(self.tables, add_row(self.tables, rule.number, rows))
 
     def _row(self, operand: Any, rule: Rule) -> int:
-        if isinstance(operand, Pencil) and operand.tables is self.tables:
+        if isinstance(operand, TraceValue) and operand.tables is self.tables:
             return operand.row
         if isinstance(operand, Arithmetic):
             raise OperandError(
@@ -49,7 +49,7 @@ class Pencil(Arithmetic):
 
 def add_row(tables: Tables, kind: int, sources: Sequence[int]) -> int:
     """Append a row to a function's tables. kind: a rule's number or a leaf kind; sources: the operands' rows."""
-    frame = learners_frame()
+    frame = user_frame_above()
     return tables.add_row(kind, sources, frame.f_code, frame.f_lasti)
 
 
@@ -121,8 +121,8 @@ class Function:
         branch_of = {
             self.arguments.index(row): position for position, row in enumerate(operands) if row in self.arguments
         }
-        settled = all(row in self.arguments or self.tables.operators[row] == CONSTANT for row in operands)
-        return branch_of if settled and operands.count(operands[0]) == 1 and operands[0] in self.arguments else {}
+        is_plain = all(row in self.arguments or self.tables.operators[row] == CONSTANT for row in operands)
+        return branch_of if is_plain and operands.count(operands[0]) == 1 and operands[0] in self.arguments else {}
 
     def __call__(self, *values: Any) -> Any:
         plan = self.plan
@@ -170,7 +170,7 @@ def trace(function: Callable[..., Any], arity: int) -> Function:
     tables = Tables()
     arguments = [add_row(tables, PLACEHOLDER, ()) for _ in range(arity)]
     try:
-        result = function(*[Pencil(tables, row) for row in arguments])
+        result = function(*[TraceValue(tables, row) for row in arguments])
     except TypeError as error:
         if isinstance(error, NaiveGraphError):
             raise
@@ -178,7 +178,7 @@ def trace(function: Callable[..., Any], arity: int) -> Function:
         if error.__traceback__ is not None and error.__traceback__.tb_next is None:
             mend = f"Here it is given {arity}: let it take as many as there are tensors"
         raise OperandError(f"A function of tensors' elements cannot be applied: {error}. {mend}.") from error
-    if not isinstance(result, Pencil):
+    if not isinstance(result, TraceValue):
         return Function(tables, arguments, constant_row(tables, number(result, "A function of tensors' elements")))
     return Function(tables, arguments, result.row)
 

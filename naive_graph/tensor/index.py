@@ -63,10 +63,10 @@ class TransformIndex(NamedTuple):
         number = {index: position for position, index in enumerate((index for index in self.dst if index > 0), 1)}
         return TransformIndex(_renumber_ids(self.dst, number), _renumber_ids(self.src, number))
 
-    def shape(self, source: Shape, wished: Sequence[int | None] | None = None) -> Shape:
-        """The shape of the destination. wished: its shape if known; required for new indices."""
-        extents = Extents().note(self.src, source, "the source")
-        return extents.of(self.dst, wished)
+    def shape(self, source: Shape, expected_shape: Sequence[int | None] | None = None) -> Shape:
+        """The shape of the destination. expected_shape: its shape if known; required for new indices."""
+        extents = IndexExtents().note(self.src, source, "the source")
+        return extents.of(self.dst, expected_shape)
 
 
 class LinearIndex(NamedTuple):
@@ -136,18 +136,18 @@ class LinearIndex(NamedTuple):
 
     def shape(self, left: Shape, right: Shape) -> Shape:
         """The shape of the destination. Raises ShapeError if the sources disagree on an index's extent."""
-        extents = Extents().note(self.left, left, "the left source").note(self.right, right, "the right source")
+        extents = IndexExtents().note(self.left, left, "the left source").note(self.right, right, "the right source")
         return extents.of(self.dst)
 
 
-class Extents:
+class IndexExtents:
     """The extent of each index, collected from operand shapes. Raises ShapeError if two shapes disagree."""
 
     def __init__(self, call: Mapping[int, str] | None = None) -> None:
         self.known: dict[int, tuple[int, str]] = {}  # index -> its extent, and the tensor that it was first seen in
         self.call = call or {}  # index -> the learner's letter for it, for error messages
 
-    def note(self, ids: Ids, shape: Shape, who: str) -> Extents:
+    def note(self, ids: Ids, shape: Shape, who: str) -> IndexExtents:
         """Record the extents of a tensor's indices; returns self."""
         if len(ids) != len(shape):
             raise ShapeError(f"{len(ids)} indices were given for {who}, which has {len(shape)} dimensions: {shape}.")
@@ -179,13 +179,13 @@ def places(axes: Iterable[int] | None, rank: int, what: str = "axis") -> list[in
     """Normalize axes to nonnegative numbers; None means all. Raises ShapeError for an axis out of range or repeated."""
     if axes is None:
         return list(range(rank))
-    numbers = [place(axis, rank, what) for axis in axes]
+    numbers = [canonicalize_axis(axis, rank, what) for axis in axes]
     if len(set(numbers)) < len(numbers):
         raise ShapeError(f"{what}={tuple(axes)} names one axis twice. Name each once.")
     return numbers
 
 
-def place(axis: int, rank: int, what: str = "axis") -> int:
+def canonicalize_axis(axis: int, rank: int, what: str = "axis") -> int:
     """Normalize an axis to a nonnegative number. Raises ShapeError if it is out of range."""
     if not -rank <= axis < rank:
         has = (
@@ -197,10 +197,10 @@ def place(axis: int, rank: int, what: str = "axis") -> int:
     return axis % rank
 
 
-def fresh(count: int, *used: Iterable[int]) -> Ids:
+def unused_ids(count: int, *used: Iterable[int]) -> Ids:
     """`count` new positive ids that none of the `used` index arrays contains.
 
-    >>> fresh(2, (1, -3), (2,))
+    >>> unused_ids(2, (1, -3), (2,))
     (4, 5)
     """
     top = max((abs(index) for ids in used for index in ids), default=0)
@@ -294,6 +294,6 @@ def product_tangent(index: LinearIndex, side: int, h: Ids = ()) -> LinearIndex:
 
 
 @lru_cache(maxsize=4096)
-def straight(rank: int) -> Ids:
+def identity_ids(rank: int) -> Ids:
     """The identity index array 1, 2, ..., rank."""
     return tuple(range(1, rank + 1))

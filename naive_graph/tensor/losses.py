@@ -26,14 +26,14 @@ from ..core.catalogue import exp, greater, log, not_equal, relu, softplus, squar
 from ..errors import ShapeError
 from .arithmetic import broadcast, scale_by
 from .base import TensorNode, size_of
-from .index import Shape, place
+from .index import Shape, canonicalize_axis
 from .nodes import LeafNode
 from .operators.examples import Example, example
-from .operators.kinds import entry
+from .operators.families import map_entries
+from .operators.operator_def import OperatorDef
 from .operators.properties import Axis, KnownPlaces, Maybe, MaybeWhole, Tensor, one_of
-from .operators.row import Row
 from .operators.table import tensor_operator
-from .reduce import log_softmax, mean, sum
+from .reductions_api import log_softmax, mean, sum
 
 REDUCTIONS = ("none", "sum", "mean_by_weight", "mean_by_nonzero_weight_count")
 DEFAULT = REDUCTIONS[3]
@@ -49,10 +49,10 @@ def loss_shape(y: Shape, p: Shape, weights: Shape | None, reduce: str, entries: 
         raise ShapeError(f"labels of shape {y} and predictions of shape {p} differ. Reshape one of them.")
     losses = y if entries is None else entries
     try:
-        spread = weights is None or np.broadcast_shapes(weights, losses) == losses
+        broadcasts = weights is None or np.broadcast_shapes(weights, losses) == losses
     except ValueError:
-        spread = False
-    if not spread:
+        broadcasts = False
+    if not broadcasts:
         raise ShapeError(
             f"weights of shape {weights} do not spread over losses of shape {losses}. "
             "Give one for each loss, or a shape that broadcasts to theirs."
@@ -67,20 +67,20 @@ EXAMPLES = (
 )  # fmt: skip
 
 
-def loss_row(shape: Callable[..., Shape], *examples: Example) -> Callable[[Callable[..., Any]], Row]:
+def define_loss(shape: Callable[..., Shape], *examples: Example) -> Callable[[Callable[..., Any]], OperatorDef]:
     """Define a loss operator; its examples are drawn from (0.1, 0.9), valid labels and probabilities."""
     return tensor_operator(shape=shape, examples=examples or EXAMPLES, domain=(0.1, 0.9), method=False)
 
 
-def of_p(y: Shape, p: Shape, weights: Shape | None, reduce: str) -> Shape:
+def prediction_loss_shape(y: Shape, p: Shape, weights: Shape | None, reduce: str) -> Shape:
     return loss_shape(y, p, weights, reduce)
 
 
-def of_z(y: Shape, z: Shape, weights: Shape | None, reduce: str) -> Shape:
+def logit_loss_shape(y: Shape, z: Shape, weights: Shape | None, reduce: str) -> Shape:
     return loss_shape(y, z, weights, reduce)
 
 
-def of_rows(y: Shape, z: Shape, weights: Shape | None, reduce: str) -> Shape:
+def row_loss_shape(y: Shape, z: Shape, weights: Shape | None, reduce: str) -> Shape:
     if len(y) == len(z) - 1:
         raise ShapeError(
             f"labels are a row of probabilities for each row of {z}, and not of shape {y}. Numbers of classes go to "
@@ -93,17 +93,19 @@ def reduce_losses(losses: TensorNode, weights: TensorNode | None, reduce: str) -
     """Multiply the losses by their weights, and reduce them as `reduce` says."""
     if weights is None:
         return losses if reduce == "none" else sum(losses) if reduce == "sum" else mean(losses)
-    spread = broadcast(weights, losses.shape)
-    weighted: TensorNode = losses * spread
+    broadcast_weights = broadcast(weights, losses.shape)
+    weighted: TensorNode = losses * broadcast_weights
     if reduce in ("none", "sum"):
         return weighted if reduce == "none" else sum(weighted)
-    counted = spread if reduce == "mean_by_weight" else entry(lambda w: not_equal(w, 0.0), spread)
+    counted = (
+        broadcast_weights if reduce == "mean_by_weight" else map_entries(lambda w: not_equal(w, 0.0), broadcast_weights)
+    )
     count = sum(counted)  # if it is 0, the result is 0 and so are all derivatives
-    mean_ = entry(lambda a, n: a / where(n, n, 1.0), sum(weighted), count)
-    return entry(lambda n, a: where(n, a, 0.0), count, mean_)
+    mean_ = map_entries(lambda a, n: a / where(n, n, 1.0), sum(weighted), count)
+    return map_entries(lambda n, a: where(n, a, 0.0), count, mean_)
 
 
-def _binary(y: Any, z: Any, positive: float = 1.0) -> Any:
+def _binary_cross_entropy(y: Any, z: Any, positive: float = 1.0) -> Any:
     """-positive * y log(sigmoid(z)) - (1 - y) log(1 - sigmoid(z)): two smooth terms, and nothing cancels."""
     positive_term = y * softplus(-z)
     return (positive_term if positive == 1.0 else positive * positive_term) + (1.0 - y) * softplus(z)
@@ -112,7 +114,7 @@ def _binary(y: Any, z: Any, positive: float = 1.0) -> Any:
 # --- entry by entry ---------------------------------------------------------------
 
 
-@loss_row(of_p)
+@define_loss(prediction_loss_shape)
 def absolute_difference(y: Tensor, p: Tensor, weights: Maybe = None, reduce: Reduce = DEFAULT) -> Any:
     """|p - y|.
 
@@ -121,19 +123,19 @@ def absolute_difference(y: Tensor, p: Tensor, weights: Maybe = None, reduce: Red
     >>> float(absolute_difference([1.0, 0.0], [0.5, 0.25], reduce="sum").eval())
     0.75
     """
-    return reduce_losses(entry(lambda y, p: magnitude(p - y), y, p), weights, reduce)
+    return reduce_losses(map_entries(lambda y, p: magnitude(p - y), y, p), weights, reduce)
 
 
-@loss_row(of_p)
+@define_loss(prediction_loss_shape)
 def mean_squared_error(y: Tensor, p: Tensor, weights: Maybe = None, reduce: Reduce = DEFAULT) -> Any:
     """(p - y)**2.
 
     y: labels; p: predictions, of their shape. Both are any numbers.
     """
-    return reduce_losses(entry(lambda y, p: square(p - y), y, p), weights, reduce)
+    return reduce_losses(map_entries(lambda y, p: square(p - y), y, p), weights, reduce)
 
 
-@loss_row(of_p, *EXAMPLES, example((2, 3), (2, 3), delta=0.3))
+@define_loss(prediction_loss_shape, *EXAMPLES, example((2, 3), (2, 3), delta=0.3))
 def huber(y: Tensor, p: Tensor, weights: Maybe = None, reduce: Reduce = DEFAULT, delta: float = 1.0) -> Any:
     """d**2 / 2 for d = p - y within delta; beyond, delta * (|d| - delta / 2). Source: Huber (1964).
 
@@ -144,10 +146,10 @@ def huber(y: Tensor, p: Tensor, weights: Maybe = None, reduce: Reduce = DEFAULT,
         d = p - y
         return where(greater(magnitude(d), delta), delta * magnitude(d) - 0.5 * delta * delta, 0.5 * square(d))
 
-    return reduce_losses(entry(of_entry, y, p), weights, reduce)
+    return reduce_losses(map_entries(of_entry, y, p), weights, reduce)
 
 
-@loss_row(of_p, *EXAMPLES, example((3,), (3,), epsilon=0.01))
+@define_loss(prediction_loss_shape, *EXAMPLES, example((3,), (3,), epsilon=0.01))
 def log_loss(y: Tensor, p: Tensor, weights: Maybe = None, reduce: Reduce = DEFAULT, epsilon: float = 1e-7) -> Any:
     """-y log(p + epsilon) - (1 - y) log(1 - p + epsilon).
 
@@ -157,19 +159,19 @@ def log_loss(y: Tensor, p: Tensor, weights: Maybe = None, reduce: Reduce = DEFAU
     def of_entry(y: Any, p: Any) -> Any:
         return -(y * log(p + epsilon)) - (1.0 - y) * log(1.0 - p + epsilon)
 
-    return reduce_losses(entry(of_entry, y, p), weights, reduce)
+    return reduce_losses(map_entries(of_entry, y, p), weights, reduce)
 
 
-@loss_row(of_z)
+@define_loss(logit_loss_shape)
 def hinge(y: Tensor, z: Tensor, weights: Maybe = None, reduce: Reduce = DEFAULT) -> Any:
     """max(0, 1 - (2y - 1) z).
 
     y: labels, 0 or 1; z: scores, any numbers of their shape: above 0 for a 1.
     """
-    return reduce_losses(entry(lambda y, z: relu(1.0 - (2.0 * y - 1.0) * z), y, z), weights, reduce)
+    return reduce_losses(map_entries(lambda y, z: relu(1.0 - (2.0 * y - 1.0) * z), y, z), weights, reduce)
 
 
-@loss_row(of_z, *EXAMPLES, example((3,), (3,), smoothing=0.25))
+@define_loss(logit_loss_shape, *EXAMPLES, example((3,), (3,), smoothing=0.25))
 def sigmoid_cross_entropy(
     y: Tensor, z: Tensor, weights: Maybe = None, reduce: Reduce = DEFAULT, smoothing: float = 0.0
 ) -> Any:
@@ -183,12 +185,12 @@ def sigmoid_cross_entropy(
     def of_entry(y: Any, z: Any) -> Any:
         if smoothing:
             y = y * (1.0 - smoothing) + 0.5 * smoothing
-        return _binary(y, z)
+        return _binary_cross_entropy(y, z)
 
-    return reduce_losses(entry(of_entry, y, z), weights, reduce)
+    return reduce_losses(map_entries(of_entry, y, z), weights, reduce)
 
 
-@loss_row(of_z, *(example(*case.operands, positive=3.0, **case.properties) for case in EXAMPLES))
+@define_loss(logit_loss_shape, *(example(*case.operands, positive=3.0, **case.properties) for case in EXAMPLES))
 def weighted_cross_entropy_with_logits(
     y: Tensor, z: Tensor, positive: float, weights: Maybe = None, reduce: Reduce = DEFAULT
 ) -> Any:
@@ -196,10 +198,10 @@ def weighted_cross_entropy_with_logits(
 
     y: labels, 0 or 1; z: logits, any numbers of their shape.
     """
-    return reduce_losses(entry(lambda y, z: _binary(y, z, positive), y, z), weights, reduce)
+    return reduce_losses(map_entries(lambda y, z: _binary_cross_entropy(y, z, positive), y, z), weights, reduce)
 
 
-@loss_row(of_z, *EXAMPLES, example(np.array([0.5, 2.0, 3.0]), (3,), full=True))
+@define_loss(logit_loss_shape, *EXAMPLES, example(np.array([0.5, 2.0, 3.0]), (3,), full=True))
 def log_poisson(y: Tensor, z: Tensor, weights: Maybe = None, reduce: Reduce = DEFAULT, full: bool = False) -> Any:
     """exp(z) - y z; with `full`, also Stirling's y log(y) - y + log(2 pi y) / 2, for y > 1.
 
@@ -213,7 +215,7 @@ def log_poisson(y: Tensor, z: Tensor, weights: Maybe = None, reduce: Reduce = DE
         stirling = y * log(y) - y + 0.5 * log(2.0 * math.pi * y)
         return loss + where(greater(y, 1.0), stirling, 0.0)
 
-    return reduce_losses(entry(of_entry, y, z), weights, reduce)
+    return reduce_losses(map_entries(of_entry, y, z), weights, reduce)
 
 
 # --- along axes -------------------------------------------------------------------
@@ -224,7 +226,7 @@ ROWS = (
 )  # fmt: skip
 
 
-@loss_row(of_rows, *ROWS, example((2, 3), (2, 3), smoothing=0.25))
+@define_loss(row_loss_shape, *ROWS, example((2, 3), (2, 3), smoothing=0.25))
 def softmax_cross_entropy(
     y: Tensor, z: Tensor, weights: Maybe = None, reduce: Reduce = DEFAULT, smoothing: float = 0.0
 ) -> Any:
@@ -241,7 +243,7 @@ def softmax_cross_entropy(
     return reduce_losses(scale_by(sum(y * log_softmax(z), -1), -1.0), weights, reduce)
 
 
-def _of_classes(classes: Any, z: Shape, weights: Shape | None, reduce: str, ignore_index: int | None) -> Shape:
+def _class_loss_shape(classes: Any, z: Shape, weights: Shape | None, reduce: str, ignore_index: int | None) -> Shape:
     if classes.shape != z[:-1] or not z:
         raise ShapeError(
             f"classes is a whole number for each row of z: an array of shape {z[:-1]}. "
@@ -253,8 +255,8 @@ def _of_classes(classes: Any, z: Shape, weights: Shape | None, reduce: str, igno
     return loss_shape(z, z, weights, reduce, z[:-1])
 
 
-@loss_row(
-    _of_classes, example((2, 3), classes=[0, 2]), example((2, 3), (2,), classes=[0, -1], ignore_index=-1),
+@define_loss(
+    _class_loss_shape, example((2, 3), classes=[0, 2]), example((2, 3), (2,), classes=[0, -1], ignore_index=-1),
     example((2, 2, 3), classes=[[0, 2], [1, 1]], reduce="none"), example((3,), classes=1, reduce="sum"),
 )  # fmt: skip
 def sparse_softmax_cross_entropy(
@@ -271,16 +273,16 @@ def sparse_softmax_cross_entropy(
     if ignored.any():
         mask = (~ignored).astype(np.float64)
         weights = LeafNode.constant(mask) if weights is None else weights * mask
-    picked = sum(entry(lambda c, s: where(c, s, 0.0), chosen, log_softmax(z)), axis=-1)
+    picked = sum(map_entries(lambda c, s: where(c, s, 0.0), chosen, log_softmax(z)), axis=-1)
     return reduce_losses(scale_by(picked, -1.0), weights, reduce)
 
 
-def _of_vectors(y: Shape, p: Shape, axis: int, weights: Shape | None, reduce: str) -> Shape:
-    axis_index = place(axis, len(y))
+def _vector_loss_shape(y: Shape, p: Shape, axis: int, weights: Shape | None, reduce: str) -> Shape:
+    axis_index = canonicalize_axis(axis, len(y))
     return loss_shape(y, p, weights, reduce, (*y[:axis_index], 1, *y[axis_index + 1 :]))
 
 
-@loss_row(_of_vectors, example((2, 3), (2, 3)), example((2, 3), (2, 3), (3,), axis=0, reduce="none"))
+@define_loss(_vector_loss_shape, example((2, 3), (2, 3)), example((2, 3), (2, 3), (3,), axis=0, reduce="none"))
 def cosine_distance(y: Tensor, p: Tensor, axis: Axis = -1, weights: Maybe = None, reduce: Reduce = DEFAULT) -> Any:
     """1 - sum of p * y along an axis.
 
@@ -290,11 +292,13 @@ def cosine_distance(y: Tensor, p: Tensor, axis: Axis = -1, weights: Maybe = None
     return reduce_losses(1.0 - sum(p * y, axis, keepdims=True), weights, reduce)
 
 
-def _of_samples(y: Shape, p: Shape, weights: Shape | None, reduce: str) -> Shape:
+def _sample_loss_shape(y: Shape, p: Shape, weights: Shape | None, reduce: str) -> Shape:
     return loss_shape(y, p, weights, reduce, y[:1])
 
 
-@loss_row(_of_samples, *ROWS[:2], example((3,), (3,), reduce="none"), example((2, 2, 2), (2, 2, 2), reduce="sum"))
+@define_loss(
+    _sample_loss_shape, *ROWS[:2], example((3,), (3,), reduce="none"), example((2, 2, 2), (2, 2, 2), reduce="sum")
+)
 def mean_pairwise_squared_error(y: Tensor, p: Tensor, weights: Maybe = None, reduce: Reduce = DEFAULT) -> Any:
     """For each sample the mean, over all pairs of entries, of the squared difference of their errors.
 
@@ -303,11 +307,11 @@ def mean_pairwise_squared_error(y: Tensor, p: Tensor, weights: Maybe = None, red
     """
     d = p - y
     axes, n = list(range(1, d.rank)), size_of(d.shape[1:])
-    spread = sum(square(d - mean(d, axes, True)), axes)
-    return reduce_losses(spread * (2.0 / (n - 1) if n > 1 else 0.0), weights, reduce)
+    squared_deviations = sum(square(d - mean(d, axes, True)), axes)
+    return reduce_losses(squared_deviations * (2.0 / (n - 1) if n > 1 else 0.0), weights, reduce)
 
 
-@loss_row(lambda x: (), example((2, 3)), example(()))
+@define_loss(lambda x: (), example((2, 3)), example(()))
 def l2_loss(x: Tensor) -> Any:
     """Half the sum of squares of x, any numbers such as weights: one number. There are no labels."""
     return 0.5 * sum(square(x))

@@ -22,8 +22,8 @@ import numpy as np
 from ..core.number import number, shortened
 from ..core.tables import Tables
 from ..errors import IndexSpecError, NodeError, OperandError, ShapeError
+from ..graph.node_factory import CURRENT
 from ..graph.nodes import Node
-from ..graph.registry import CURRENT
 from .base import TensorNode, check_tensors, checked_shape
 from .evaluation.arrays import Array, as_array
 from .function import Function, function_of
@@ -31,7 +31,7 @@ from .index import LinearIndex, Shape, TransformIndex
 from .versions import Watch, is_torch, own_copy, write_tick
 
 
-class _Choice(EnumMeta):
+class _HelpfulEnumMeta(EnumMeta):
     """An enumeration whose error for an unknown member names the members."""
 
     def __call__(cls, *asked: Any, **more: Any) -> Any:
@@ -42,7 +42,7 @@ class _Choice(EnumMeta):
             raise OperandError(f"{cls.__name__} is one of {members}, not {', '.join(map(shortened, asked))}.") from None
 
 
-class LeafType(IntEnum, metaclass=_Choice):
+class LeafType(IntEnum, metaclass=_HelpfulEnumMeta):
     """Whether a leaf is an input, a parameter or a constant."""
 
     INPUT = 0
@@ -54,7 +54,7 @@ class LeafType(IntEnum, metaclass=_Choice):
 UNNAMED = {LeafType.INPUT: "x", LeafType.PARAMETER: "w", LeafType.CONSTANT: "c"}
 
 
-class OpType(IntEnum, metaclass=_Choice):
+class OpType(IntEnum, metaclass=_HelpfulEnumMeta):
     """The arithmetic operation of a LinearNode: left + right, left - right or left * right."""
 
     add = 0
@@ -156,7 +156,7 @@ class LeafNode(TensorNode):
 
     def _hold(self, value: object) -> None:
         """Store a copy of the value as the leaf's array."""
-        array = self._fitting(value)
+        array = self._to_leaf_array(value)
         if not isinstance(value, (list, tuple, int, float)):
             array = own_copy(array)
         self._value, self.watch = array, Watch() if is_torch(array) else None
@@ -164,7 +164,7 @@ class LeafNode(TensorNode):
     def receive(self, gradient: Array) -> None:
         """Accept the gradient of a backward run. A leaf of a Model's parameter adds it to that parameter's `g`."""
 
-    def _fitting(self, value: object) -> Array:
+    def _to_leaf_array(self, value: object) -> Array:
         array = as_array(value, self.label)
         if tuple(array.shape) != self.shape:
             raise ShapeError(f"{self.label} cannot hold an array of shape {tuple(array.shape)}.")
@@ -287,7 +287,7 @@ class LinearNode(TensorNode):
         return ("linear", self.op, self.index.canonical(), self.shape)
 
 
-def multiplies(node: TensorNode) -> TypeGuard[LinearNode]:
+def is_product(node: TensorNode) -> TypeGuard[LinearNode]:
     """Whether a node multiplies two tensors, entry by entry or as a contraction."""
     return isinstance(node, LinearNode) and node.op == OpType.mul
 

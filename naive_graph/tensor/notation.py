@@ -16,7 +16,7 @@ from ..errors import NodeError
 from .base import TensorNode, method
 from .differentiate import ancestors
 from .equation_text import TEX, TEXT, EquationStyle, EquationWriter
-from .evaluation.evaluate import forget_stale
+from .evaluation.evaluate import invalidate_stale
 
 STYLES = {"text": TEXT, "tex": TEX}
 
@@ -33,9 +33,9 @@ def equation(node: TensorNode, style: str = "text") -> str:
     >>> print(equation(x, "tex"))
     x_{ijk} = \sum_{a} W_{ia}\, Y_{ajk}
     """
-    names = names_among(ancestors([node]))
-    written = EquationWriter(names, _style(style))
-    return f"{written.left_side(node)} = {written.right_side(node)}"
+    names = unique_names(ancestors([node]))
+    writer = EquationWriter(names, _style(style))
+    return f"{writer.left_side(node)} = {writer.right_side(node)}"
 
 
 @method
@@ -51,8 +51,8 @@ def equations(node: TensorNode, style: str = "text") -> str:
     t2[i,j] = relu(t1[i,j])
     """
     nodes = ancestors([node])
-    written = EquationWriter(names_among(nodes), _style(style))
-    lines = [f"{written.left_side(tensor)} = {written.right_side(tensor)}" for tensor in nodes if tensor.sources]
+    writer = EquationWriter(unique_names(nodes), _style(style))
+    lines = [f"{writer.left_side(tensor)} = {writer.right_side(tensor)}" for tensor in nodes if tensor.sources]
     if style == "tex":
         return r"\begin{aligned}" + r" \\ ".join(line.replace(" = ", " &= ", 1) for line in lines) + r"\end{aligned}"
     return "\n".join(lines)
@@ -64,7 +64,7 @@ def _style(style: str) -> EquationStyle:
     return STYLES[style]
 
 
-def names_among(nodes: Iterable[TensorNode]) -> dict[TensorNode, str]:
+def unique_names(nodes: Iterable[TensorNode]) -> dict[TensorNode, str]:
     """A unique name for each node: of two with the same name, the second gets a number appended."""
     names = {node: node.name for node in nodes}
     taken = set(names.values())
@@ -84,12 +84,12 @@ def names_among(nodes: Iterable[TensorNode]) -> dict[TensorNode, str]:
 def _repr_html_(node: TensorNode) -> str:
     from html import escape
 
-    forget_stale([node])
+    invalidate_stale([node])
     value = node._value if node.sources else None
-    facts = [node.label, "evaluated" if value is not None else ""]
+    notes = [node.label, "evaluated" if value is not None else ""]
     return (
         f"<div><pre style='margin:0; font-family:monospace'>{escape(equation(node))}</pre>"
-        f"<small>{escape(', '.join(fact for fact in facts if fact))}</small></div>"
+        f"<small>{escape(', '.join(fact for fact in notes if fact))}</small></div>"
     )
 
 

@@ -19,7 +19,7 @@ from ..core.catalogue import div, equal, exp, held, less, where
 from .base import size_of
 from .function import function_of
 from .index import Ids, Shape, TransformIndex, transform_adjoint
-from .reduction import Places, ReductionNode
+from .reduction_node import ReductionAxes, ReductionNode
 
 FINITE = sys.float_info.max
 _NOT_BELOW = function_of(lambda a, top: where(equal(top, top), 1.0 - less(a, top), top), 2)  # beside NaN: NaN
@@ -36,7 +36,7 @@ _WEIGHT = function_of(
 CHOICES = (_PART, _SAME)  # functions whose zeros (entries not chosen) are structural
 
 
-class Slope:
+class ReductionPartial:
     """The derivative of one reduction, from its source x and its result y in some algebra."""
 
     def __init__(self, algebra: Any, node: ReductionNode, x: Any, y: Callable[[], Any]) -> None:
@@ -68,7 +68,7 @@ class Slope:
         """
         if self.algebra.at_once:
             return self.algebra.product_of_others(self.node.index, self.x)
-        places = Places.of(self.node.index)
+        places = ReductionAxes.of(self.node.index)
         copies = {each: len(places.own) + at for at, each in enumerate(places.dropped, 1)}  # the indices within a row
         rows = (*places.own, *copies.values())
         extents = [self.shape[each - 1] for each in places.dropped]
@@ -90,15 +90,15 @@ def softmax(algebra: Any, index: TransformIndex, x: Any, shape: Shape) -> Any:
     def spread(value: Any) -> Any:
         return algebra.transform(transform_adjoint(index), value, 1.0, shape)
 
-    places = Places.of(index)
+    axes = ReductionAxes.of(index)
     weights = algebra.nonlinear(_WEIGHT, [x, spread(algebra.reduction("peak", index, x))])
-    total = algebra.transform(index, weights, 1.0, tuple(shape[each - 1] for each in places.kept))
+    total = algebra.transform(index, weights, 1.0, tuple(shape[each - 1] for each in axes.kept))
     return algebra.nonlinear(_SHARE, [weights, spread(total)])
 
 
-def first_by_place(algebra: Any, index: TransformIndex, x: Any, shape: Shape) -> Any:
+def first_maximum_mask(algebra: Any, index: TransformIndex, x: Any, shape: Shape) -> Any:
     """One-hot of the argmax: 1 for the first largest entry, else 0, by comparing each entry's index with it."""
-    places = Places.of(index)
+    places = ReductionAxes.of(index)
     extents = [shape[each - 1] for each in places.dropped]
     own = algebra.constant(np.arange(float(size_of(extents))).reshape(extents))
     along = TransformIndex(tuple(each if each in places.dropped else -each for each in places.own), places.dropped)
@@ -106,10 +106,10 @@ def first_by_place(algebra: Any, index: TransformIndex, x: Any, shape: Shape) ->
     return algebra.nonlinear(_SAME, [place, algebra.transform(along, own, 1.0, shape)])
 
 
-SLOPES: dict[str, Callable[[Slope], Any]] = {
+SLOPES: dict[str, Callable[[ReductionPartial], Any]] = {
     "maximum": lambda slope: slope.shared(slope.along(_NOT_BELOW, slope.y())),
     "minimum": lambda slope: slope.shared(slope.along(_NOT_ABOVE, slope.y())),
-    "mul": Slope.others,
+    "mul": ReductionPartial.others,
     "logsumexp": lambda slope: slope.algebra.softmax(slope.node.index, slope.x),
-    "first_maximum": lambda slope: first_by_place(slope.algebra, slope.node.index, slope.x, slope.shape),
+    "first_maximum": lambda slope: first_maximum_mask(slope.algebra, slope.node.index, slope.x, slope.shape),
 }

@@ -14,8 +14,8 @@ from ..errors import ShapeError
 from .arithmetic import elementwise, transpose
 from .base import TensorNode
 from .nodes import LeafNode, OpType
-from .picks import pick
-from .reduction import ReductionNode
+from .reduction_node import ReductionNode
+from .slicing import gather_axis
 
 MOST_ZEROS = 2**24  # the most padding along an axis
 SAME = ("SAME", "SAME_UPPER", "SAME_LOWER")
@@ -41,12 +41,12 @@ class SlidingWindow(NamedTuple):
 
     def over(self, node: TensorNode, axis: int) -> TensorNode:
         """Replace the axis by two: the window, and the position within it (im2col along one axis)."""
-        return pick(node, axis, (self.out, self.size), (self.stride, self.dilation), -self.before)
+        return gather_axis(node, axis, (self.out, self.size), (self.stride, self.dilation), -self.before)
 
     def inside(self, extent: int) -> np.ndarray:
         """A mask of shape (out, size): whether the entry lies within the axis, not in the padding."""
-        spots = np.arange(self.out)[:, None] * self.stride + np.arange(self.size) * self.dilation - self.before
-        mask: np.ndarray = (spots >= 0) & (spots < extent)
+        positions = np.arange(self.out)[:, None] * self.stride + np.arange(self.size) * self.dilation - self.before
+        mask: np.ndarray = (positions >= 0) & (positions < extent)
         return mask
 
     def counts(self, extent: int, padding: bool) -> np.ndarray:
@@ -57,12 +57,12 @@ class SlidingWindow(NamedTuple):
         return beyond - below
 
 
-def window(
+def make_window(
     extent: int, size: int, stride: int, padding: Any, dilation: int = 1, axis: int = 0, ceil_mode: bool = False
 ) -> SlidingWindow:
     """The window along one axis (0: rows, 1: columns). Raises ShapeError where it does not fit."""
     reach = (size - 1) * dilation + 1
-    before, after = _zeros(padding, axis, extent, reach, stride)
+    before, after = _padding_amounts(padding, axis, extent, reach, stride)
     room = extent + before + after - reach
     out = room // stride + 1
     if ceil_mode and room % stride and out * stride < extent + before and room >= 0:
@@ -72,7 +72,7 @@ def window(
     return SlidingWindow(out, size, stride, dilation, before, after)
 
 
-def _zeros(padding: Any, axis: int, extent: int, reach: int, stride: int) -> tuple[int, int]:
+def _padding_amounts(padding: Any, axis: int, extent: int, reach: int, stride: int) -> tuple[int, int]:
     """The numbers of zeros before and after one axis. reach: the window's extent with dilation."""
     if padding == "VALID":
         return 0, 0
@@ -87,7 +87,7 @@ def _zeros(padding: Any, axis: int, extent: int, reach: int, stride: int) -> tup
     return padding[axis], padding[axis + 2]
 
 
-def largest(patches: TensorNode, image: TensorNode, rows: SlidingWindow, columns: SlidingWindow) -> TensorNode:
+def max_pool_patches(patches: TensorNode, image: TensorNode, rows: SlidingWindow, columns: SlidingWindow) -> TensorNode:
     """Max pooling of patches (..., p, i, q, j, c) to (..., p, q, c); padding counts as -inf."""
     inside = rows.inside(image.shape[-3])[:, :, None, None] & columns.inside(image.shape[-2])
     if not inside.all():
@@ -103,7 +103,7 @@ def extract_patches(image: TensorNode, rows: SlidingWindow, columns: SlidingWind
     return columns.over(rows.over(image, image.rank - 3), image.rank - 1)
 
 
-def sides(shape: tuple[int, ...], data_format: str) -> tuple[int, int, int]:
+def image_extents(shape: tuple[int, ...], data_format: str) -> tuple[int, int, int]:
     """The numbers of rows, columns and channels of an image. Raises ShapeError if it has fewer than 3 axes."""
     if len(shape) < 3:
         raise ShapeError(f"x has shape {shape}. It takes images: rows, columns, channels, after axes of a batch.")
@@ -121,5 +121,5 @@ def channels_last(x: TensorNode, data_format: str) -> TensorNode:
     return x if data_format == "NHWC" else transpose(x, *range(x.rank - 3), x.rank - 2, x.rank - 1, x.rank - 3)
 
 
-def channels_back(y: TensorNode, data_format: str) -> TensorNode:
+def from_channels_last(y: TensorNode, data_format: str) -> TensorNode:
     return y if data_format == "NHWC" else transpose(y, *range(y.rank - 3), y.rank - 1, y.rank - 3, y.rank - 2)

@@ -19,10 +19,10 @@ import numpy as np
 from ..core.number import shortened
 from ..core.rules import Arithmetic
 from ..errors import NodeError, PlaceError, ShapeError
-from .arithmetic import expand_dims, in_reach, transpose
+from .arithmetic import expand_dims, normalize_indices, transpose
 from .base import TensorNode, method, size_of
-from .evaluation.arrays import Array, parse_places
-from .picks import entry, pick, reshape, slice_axis
+from .evaluation.arrays import Array, parse_indices
+from .slicing import gather_axis, index_axis, reshape, slice_axis
 
 Part = None | EllipsisType | bool | int | slice | Array  # a part of a normalized subscript
 
@@ -32,33 +32,33 @@ def __getitem__(self: TensorNode, parts: Any) -> TensorNode:
     """Numbers, slices, `...`, None (a new axis), lists of places and masks, all as in NumPy. A text: `inner(name)`."""
     if isinstance(parts, str):
         return self.inner(parts)
-    spelt = _spelt_out(self, parts if isinstance(parts, tuple) else (parts,))
+    expanded = _expand_subscript(self, parts if isinstance(parts, tuple) else (parts,))
     node, axis, tables = self, 0, dict[int, Array]()
-    for part in spelt:
+    for part in expanded:
         if part is Ellipsis:
             continue
         if isinstance(part, int) and not isinstance(part, bool):
-            node = entry(node, axis, part)
+            node = index_axis(node, axis, part)
             continue
         if part is None or isinstance(part, bool):
             node = expand_dims(node, axis)
         if isinstance(part, slice):
             node = slice_axis(node, axis, part)
         elif part is not None:
-            tables[axis] = np.zeros(int(part), int) if isinstance(part, bool) else in_reach(node, part, axis)
+            tables[axis] = np.zeros(int(part), int) if isinstance(part, bool) else normalize_indices(node, part, axis)
         axis += 1
-    return _met(node, tables, _apart(spelt)) if tables else node
+    return _index_jointly(node, tables, _are_lists_separated(expanded)) if tables else node
 
 
 @method
 def __iter__(self: TensorNode) -> Iterator[TensorNode]:
-    return (entry(self, 0, position) for position in range(len(self)))
+    return (index_axis(self, 0, position) for position in range(len(self)))
 
 
 # --- index arrays ----------------------------------------------------------
 
 
-def _met(node: TensorNode, tables: Mapping[int, Array], apart: bool) -> TensorNode:
+def _index_jointly(node: TensorNode, tables: Mapping[int, Array], apart: bool) -> TensorNode:
     """Index several axes jointly by broadcast index arrays, `z[[0, 1], [2, 3]]` (NumPy's advanced indexing)."""
     axes = list(tables)
     try:
@@ -74,10 +74,10 @@ def _met(node: TensorNode, tables: Mapping[int, Array], apart: bool) -> TensorNo
     extents = moved.shape[first : first + len(axes)]
     merged = reshape(moved, (*moved.shape[:first], size_of(extents), *moved.shape[first + len(axes) :]))
     table = np.ravel_multi_index(meeting, extents)
-    return pick(merged, first, table.shape, (0,) * table.ndim, table=table)
+    return gather_axis(merged, first, table.shape, (0,) * table.ndim, table=table)
 
 
-def _apart(parts: Sequence[Part]) -> bool:
+def _are_lists_separated(parts: Sequence[Part]) -> bool:
     """Whether a slice, new axis or `...` stands between index arrays; an integer beside them counts as one."""
     lists = [
         position
@@ -90,29 +90,29 @@ def _apart(parts: Sequence[Part]) -> bool:
 # --- reading ------------------------------------------------------------------
 
 
-def _spelt_out(node: TensorNode, subscript: tuple[Any, ...]) -> list[Part]:
+def _expand_subscript(node: TensorNode, subscript: tuple[Any, ...]) -> list[Part]:
     """Expand a subscript: `...` to full slices, masks to index arrays, and full slices for the remaining axes."""
     if sum(1 for part in subscript if part is Ellipsis) > 1:
         raise PlaceError(f"{node.label}[...] has `...` twice: nothing says for how many axes each stands.")
-    parts = [part if part is Ellipsis else _meant(node, part) for part in subscript]
-    taken = sum(map(_axes, parts))
+    parts = [part if part is Ellipsis else _normalize_part(node, part) for part in subscript]
+    taken = sum(map(_count_axes, parts))
     if taken > node.rank:
         raise PlaceError(f"{node.label} was given {taken} indices, and has {node.rank} axes.")
     spelt, axis = list[Part](), 0
     for part in parts:
-        spelt += _spread(node, part, axis, node.rank - taken)
-        axis += node.rank - taken if part is Ellipsis else _axes(part)
+        spelt += _expand_part(node, part, axis, node.rank - taken)
+        axis += node.rank - taken if part is Ellipsis else _count_axes(part)
     return [*spelt, *[slice(None)] * (node.rank - axis)]
 
 
-def _axes(part: Any) -> int:
+def _count_axes(part: Any) -> int:
     """How many axes of the tensor a part stands for."""
     if part is None or part is Ellipsis or isinstance(part, bool):
         return 0
     return part.ndim if isinstance(part, np.ndarray) and part.dtype == bool else 1
 
 
-def _spread(node: TensorNode, part: Any, axis: int, others: int) -> Sequence[Part]:
+def _expand_part(node: TensorNode, part: Any, axis: int, others: int) -> Sequence[Part]:
     if part is Ellipsis:
         return [part, *[slice(None)] * others]  # it separates index arrays even where it stands for no axis
     if not isinstance(part, np.ndarray) or part.dtype != bool:
@@ -122,7 +122,7 @@ def _spread(node: TensorNode, part: Any, axis: int, others: int) -> Sequence[Par
     return part.nonzero()
 
 
-def _meant(node: TensorNode, part: Any) -> Part:
+def _normalize_part(node: TensorNode, part: Any) -> Part:
     """Normalize a part of a subscript to None, a slice, a bool, an int, or an array of ints or bools."""
     if part is None or isinstance(part, (slice, bool)):
         return part
@@ -133,7 +133,7 @@ def _meant(node: TensorNode, part: Any) -> Part:
         )
     if hasattr(part, "__index__") and not hasattr(part, "shape"):
         return index(part)
-    table = parse_places(part)
+    table = parse_indices(part)
     if isinstance(part, (list, tuple)) and not table.size and len(part) == len(table):
         table = table.astype(int)  # an empty list, which NumPy takes for an array of floats
     if table.dtype.kind not in "iub":

@@ -4,13 +4,13 @@ initialisers  initial weights: normal, uniform, Glorot, constants
 parameters    `Parameter` and `LookupParameter`: weight arrays with gradients
 archive       checkpoint files (.npz): arrays and settings
 model         `Model`: all weights of a network, independent of graphs
-scalars       the interface between trainers and weights; scalar Variables as weights
+parameter_protocol       the interface between trainers and weights; scalar Variables as weights
 formulas      update rules as pure functions: SGD, momentum, Adagrad, ..., Adam
 trainer       `Trainer`: base class of optimizers, applies an update rule to all weights
-trainers      the seven, and the list of them
+optimizers      the seven, and the list of them
 loop          `fit`
 recurrent     recurrent layers, step by step (DyNet-style builders)
-surfaces, race    several trainers from one start
+surfaces, compare_optimizers  several trainers from one start
 """
 
 from ..core.lazy_exports import lazy_exports
@@ -22,7 +22,7 @@ __getattr__, __dir__, __all__ = lazy_exports(
         "model": "Model lookup parameter",
         "parameters": "LookupParameter Parameter",
         "recurrent": "GRUBuilder LSTMBuilder SimpleRNNBuilder",
-        "trainers": "AdadeltaTrainer AdagradTrainer AdamTrainer CyclicalSGDTrainer MomentumSGDTrainer RMSPropTrainer"
+        "optimizers": "AdadeltaTrainer AdagradTrainer AdamTrainer CyclicalSGDTrainer MomentumSGDTrainer RMSPropTrainer"
         " SimpleSGDTrainer",
     },
 )

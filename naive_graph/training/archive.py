@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from ..core.files import write_whole
-from ..core.imports import defer_sigint, door
+from ..core.files import write_atomically
 from ..core.number import shortened
+from ..core.optional_deps import defer_sigint, door
 from ..core.progress import progress
 from ..errors import TrainingError
 
@@ -56,14 +56,14 @@ def write(path: Path, kind: str, settings: Mapping[str, Any], arrays: Mapping[st
     if path.suffix.lower() in OF_OTHERS or (not path.suffix and (path.is_file() or not path.exists())):
         path = path.with_suffix(".npz")
         raise TrainingError(f'A {kind} is written as .npz. Write save("{path}").')
-    np = _numpy()
+    np = _import_numpy()
     head = json.dumps({"naive_graph": FORMAT, "kind": kind, "settings": settings}, allow_nan=True)
     named = {f"array/{name}": np.asarray(array, dtype=np.float64) for name, array in arrays.items()}
     _check_finite(np, named, "", "saved")
     memory = io.BytesIO()
     with defer_sigint():  # zipfile could turn a Ctrl-C into a ValueError
         np.savez(memory, head=np.frombuffer(head.encode(), dtype=np.uint8), **named)
-    write_whole(path, memory.getvalue(), TrainingError)
+    write_atomically(path, memory.getvalue(), TrainingError)
     return path
 
 
@@ -75,21 +75,21 @@ def read(
     check: called with the settings and shapes before any array is loaded. Entries must be uncompressed, so no
     array can be larger than the file.
     """
-    np = _numpy()
+    np = _import_numpy()
     try:
         if path.exists() and not path.is_file():  # opening a pipe would block
             raise ValueError("it is a folder, a device or a pipe")
         with zipfile.ZipFile(path) as file:
             _check_sizes(file, path)
-            head = json.loads(_array(np, file, "head", "|u1").tobytes())
+            head = json.loads(_read_array(np, file, "head", "|u1").tobytes())
             about = head.get("naive_graph"), head.get("kind")
             if about != (FORMAT, kind):
                 raise TrainingError(f"{path} holds a {about[1]} of format {about[0]}, not a {kind}.")
             names = [name.removesuffix(".npy") for name in file.namelist() if name != "head.npy"]
             settings, inside = head.get("settings"), {name.removeprefix("array/"): name for name in names}
-            shapes = {name: _shape(np, file, entry, "<f8") for name, entry in inside.items()}
+            shapes = {name: _read_shape(np, file, entry, "<f8") for name, entry in inside.items()}
             check(settings if isinstance(settings, dict) else {}, shapes)
-            arrays = {name: _array(np, file, inside[name], "<f8") for name in progress(inside, label="load")}
+            arrays = {name: _read_array(np, file, inside[name], "<f8") for name in progress(inside, label="load")}
     except FileNotFoundError:
         raise TrainingError(f"There is no file {path}.") from None
     except TrainingError:
@@ -117,7 +117,7 @@ def _check_sizes(file: zipfile.ZipFile, path: Path) -> None:
         raise ValueError("its settings are too long")
 
 
-def _shape(np: Any, file: zipfile.ZipFile, name: str, dtype: str) -> tuple[int, ...]:
+def _read_shape(np: Any, file: zipfile.ZipFile, name: str, dtype: str) -> tuple[int, ...]:
     """The shape in an array's .npy header. Raises ValueError unless its dtype and the entry's size agree."""
     with file.open(f"{name}.npy") as entry:
         form = np.lib.format
@@ -132,13 +132,13 @@ def _shape(np: Any, file: zipfile.ZipFile, name: str, dtype: str) -> tuple[int, 
     return tuple(shape)
 
 
-def _array(np: Any, file: zipfile.ZipFile, name: str, dtype: str) -> Any:
-    _shape(np, file, name, dtype)
+def _read_array(np: Any, file: zipfile.ZipFile, name: str, dtype: str) -> Any:
+    _read_shape(np, file, name, dtype)
     with file.open(f"{name}.npy") as entry:
         return np.lib.format.read_array(entry)
 
 
-def _numpy() -> Any:
+def _import_numpy() -> Any:
     with door("Saving and loading need", "training"):
         import numpy
     return numpy

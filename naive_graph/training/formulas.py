@@ -45,7 +45,7 @@ def adagrad(w: Any, g: Any, s: Any, *, rate: Any = 0.1, eps: Any = 1e-20) -> tup
     (0.9, 4.0)
     """
     s = s + g * g
-    return w - rate * g / root(s + eps), s
+    return w - rate * g / sqrt_of_any(s + eps), s
 
 
 def adadelta(w: Any, g: Any, s: Any, d: Any, *, eps: Any = 1e-6, rho: Any = 0.95) -> tuple[Any, Any, Any]:
@@ -55,7 +55,7 @@ def adadelta(w: Any, g: Any, s: Any, d: Any, *, eps: Any = 1e-6, rho: Any = 0.95
     Source: Zeiler, arXiv:1212.5701 (2012).
     """
     s = rho * s + (1 - rho) * (g * g)
-    step = -(g * root(d + eps)) / root(s + eps)
+    step = -(g * sqrt_of_any(d + eps)) / sqrt_of_any(s + eps)
     return w + step, s, rho * d + (1 - rho) * (step * step)
 
 
@@ -65,7 +65,7 @@ def rmsprop(w: Any, g: Any, s: Any, *, rate: Any = 0.1, eps: Any = 1e-20, rho: A
     Source: Tieleman & Hinton, COURSERA lecture 6.5 (2012).
     """
     s = rho * s + (1 - rho) * (g * g)
-    return w - rate * g / root(s + eps), s
+    return w - rate * g / sqrt_of_any(s + eps), s
 
 
 def adam(
@@ -79,8 +79,8 @@ def adam(
     """
     m = beta1 * m + (1 - beta1) * g
     v = beta2 * v + (1 - beta2) * (g * g)
-    unbiased = (1 - beta2**t) ** 0.5 / (1 - beta1**t)
-    return w - rate * unbiased * m / (root(v) + eps), m, v
+    bias_correction = (1 - beta2**t) ** 0.5 / (1 - beta1**t)
+    return w - rate * bias_correction * m / (sqrt_of_any(v) + eps), m, v
 
 
 def cyclical_rate(it: Any, *, low: float = 0.01, high: float = 0.1, step_size: float = 2000, gamma: float = 1.0) -> Any:
@@ -94,11 +94,11 @@ def cyclical_rate(it: Any, *, low: float = 0.01, high: float = 0.1, step_size: f
     [0.01, 0.055, 0.1]
     """
     cycle = 1 + it // (2 * step_size)
-    away = abs(it / step_size - 2 * cycle + 1)
-    return low + (high - low) * maximum(0.0, 1 - away) * gamma**it
+    distance_from_peak = abs(it / step_size - 2 * cycle + 1)
+    return low + (high - low) * maximum(0.0, 1 - distance_from_peak) * gamma**it
 
 
-def root(x: Any) -> Any:
+def sqrt_of_any(x: Any) -> Any:
     """The square root of a number, an array or a node."""
     if isinstance(x, float | int | Arithmetic):
         return sqrt(x)

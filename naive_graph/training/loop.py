@@ -16,14 +16,14 @@ from math import cos, pi
 from operator import index
 from typing import Any
 
-from ..core.imports import interrupts_to
 from ..core.number import as_list, number, shortened
-from ..engines.choice import WATCHERS
+from ..core.optional_deps import interrupts_to
+from ..engines.select import WATCHERS
 from ..errors import TrainingError
 from ..graph.graph import Graph
+from ..graph.node_factory import CURRENT, truncate_if_unreferenced
 from ..graph.nodes import Node
-from ..graph.registry import CURRENT, truncate_if_unreferenced
-from .scalars import LARGEST, make_range_check
+from .parameter_protocol import LARGEST, make_range_check
 from .trainer import Trainer
 
 Listener = Callable[..., object]
@@ -49,7 +49,7 @@ def batches(samples: Sequence[Any], size: int, seed: int | None = None) -> Itera
     >>> list(batches([1, 2, 3], 2))
     [[1, 2], [3]]
     """
-    size, order = at_least(size, "size"), list(range(len(samples)))
+    size, order = checked_int(size, "size"), list(range(len(samples)))
     if seed is not None:
         random.Random(seed).shuffle(order)
     for start in range(0, len(order), size):
@@ -88,20 +88,23 @@ def fit(
     bits of one that was not interrupted.
 
     >>> from naive_graph import Variable
-    >>> from naive_graph.training.trainers import SimpleSGDTrainer
+    >>> from naive_graph.training.optimizers import SimpleSGDTrainer
     >>> mean = Variable(0.0)
     >>> outcome = fit(SimpleSGDTrainer([mean], 0.25), lambda batch: (mean - batch[0]) ** 2, [2.0], epochs=20)
     >>> outcome.stopped, round(mean.value, 3)
     ('epochs', 2.0)
     """
     _check_parts(trainer, loss_of, samples)
-    tell = as_list(report, "report", "a list of functions")
+    listeners = as_list(report, "report", "a list of functions")
     _check_functions(
-        validate=validate, schedule=schedule, save=save, **{f"report[{position}]": f for position, f in enumerate(tell)}
+        validate=validate,
+        schedule=schedule,
+        save=save,
+        **{f"report[{position}]": f for position, f in enumerate(listeners)},
     )
-    epochs, batch_size = at_least(epochs, "epochs"), at_least(batch_size, "batch_size")
-    seed, first_epoch = at_least(seed, "seed", 0), at_least(first_epoch, "first_epoch", 0)
-    patience = None if patience is None else at_least(patience, "patience")
+    epochs, batch_size = checked_int(epochs, "epochs"), checked_int(batch_size, "batch_size")
+    seed, first_epoch = checked_int(seed, "seed", 0), checked_int(first_epoch, "first_epoch", 0)
+    patience = None if patience is None else checked_int(patience, "patience")
     if not isinstance(resume, Outcome | None):
         raise TrainingError(f"resume takes the Outcome of an earlier run, not {shortened(resume)}.")
     outcome = Outcome(epochs=first_epoch) if resume is None else replace(resume, stopped="epochs")
@@ -112,7 +115,7 @@ def fit(
         shuffled = batches(samples, batch_size, seed * 1_000_003 + epoch)  # one seed per epoch
         for batch in islice(shuffled, outcome.batches, None):
             loss = _step(trainer, loss_of, batch)
-            for listener in tell:
+            for listener in listeners:
                 listener(epoch=epoch, loss=loss, rate=trainer.learning_rate)
             yield loss
 
@@ -132,7 +135,7 @@ def run(
     steps: yields once for each step of an epoch; the event tells it that Ctrl-C was pressed, which ends the loop
     after the current step.
     """
-    with _polite() as stop_event:
+    with _stop_on_interrupt() as stop_event:
         for epoch in epochs:
             for _ in steps(epoch, stop_event):
                 outcome.steps += 1
@@ -141,7 +144,7 @@ def run(
                     outcome.stopped = "interrupt"
                     return outcome
             outcome.epochs, outcome.batches = epoch + 1, 0
-            if validate is not None and _enough(outcome, number(validate(), "What validate gives"), patience):
+            if validate is not None and _should_stop(outcome, number(validate(), "What validate gives"), patience):
                 outcome.stopped = "patience"
                 return outcome
     return outcome
@@ -184,7 +187,7 @@ def _columns(batch: list[Any], inputs: int) -> list[Any]:
     return [np.stack([np.asarray(sample) for sample in column]) for column in (zip(*batch) if inputs > 1 else [batch])]
 
 
-def _enough(outcome: Outcome, loss: float, patience: int | None) -> bool:
+def _should_stop(outcome: Outcome, loss: float, patience: int | None) -> bool:
     """Early stopping: record a validation loss; returns whether `patience` epochs brought no new best."""
     if outcome.best is None or loss < outcome.best:
         outcome.best, outcome.best_epoch = float(loss), outcome.epochs - 1
@@ -193,7 +196,7 @@ def _enough(outcome: Outcome, loss: float, patience: int | None) -> bool:
 
 
 @contextmanager
-def _polite() -> Iterator[threading.Event]:
+def _stop_on_interrupt() -> Iterator[threading.Event]:
     """Within the block the first Ctrl-C only sets the event; a second one raises KeyboardInterrupt."""
     stop_event = threading.Event()
 
@@ -212,8 +215,8 @@ def _check_parts(trainer: Any, loss_of: Any, samples: Any) -> None:
         raise TrainingError(
             f"fit takes a trainer and a function of samples, not {shortened(trainer)}, {shortened(loss_of)}."
         )
-    lists = hasattr(samples, "__len__") and hasattr(samples, "__getitem__")
-    if not lists or isinstance(samples, (Mapping, str, bytes)):
+    is_sequence = hasattr(samples, "__len__") and hasattr(samples, "__getitem__")
+    if not is_sequence or isinstance(samples, (Mapping, str, bytes)):
         raise TrainingError(f"fit takes samples in a list, not {type(samples).__name__}. Write list(samples).")
     if not len(samples):
         raise TrainingError("fit needs at least one sample.")
@@ -225,7 +228,7 @@ def _check_functions(**functions: Any) -> None:
             raise TrainingError(f"{name} is a function, not {shortened(function)}.")
 
 
-def at_least(value: Any, name: str, least: int = 1) -> int:
+def checked_int(value: Any, name: str, least: int = 1) -> int:
     """The value as an int. Raises TrainingError unless it is a whole number of at least `least`."""
     with suppress(TypeError):
         if not isinstance(value, bool) and index(value) >= least:
@@ -242,7 +245,7 @@ def steps_down(first: float, factor: float = 0.1, every: int = 10) -> Schedule:
     >>> [round(steps_down(1.0, 0.5, 2)(epoch), 3) for epoch in range(5)]
     [1.0, 1.0, 0.5, 0.5, 0.25]
     """
-    first, factor, every = RATE(first, "first"), RATE(factor, "factor"), at_least(every, "every")
+    first, factor, every = RATE(first, "first"), RATE(factor, "factor"), checked_int(every, "every")
     return lambda epoch: first * factor ** (epoch // every)
 
 
@@ -252,7 +255,7 @@ def cosine(first: float, last: float, epochs: int) -> Schedule:
     >>> [round(cosine(1.0, 0.0, 4)(epoch), 3) for epoch in range(5)]
     [1.0, 0.854, 0.5, 0.146, 0.0]
     """
-    first, last, epochs = RATE(first, "first"), RATE(last, "last"), at_least(epochs, "epochs")
+    first, last, epochs = RATE(first, "first"), RATE(last, "last"), checked_int(epochs, "epochs")
     return lambda epoch: last + 0.5 * (first - last) * (1 + cos(pi * min(epoch, epochs) / epochs))
 
 
@@ -263,5 +266,5 @@ def warmed_up(schedule: Schedule, epochs: int) -> Schedule:
     [0.25, 0.5, 0.75, 1.0, 1.0]
     """
     _check_functions(schedule=schedule)
-    epochs = at_least(epochs, "epochs")
+    epochs = checked_int(epochs, "epochs")
     return lambda epoch: schedule(epoch) * min(1.0, (epoch + 1) / epochs)

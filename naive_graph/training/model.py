@@ -25,23 +25,23 @@ from urllib.parse import unquote
 
 import numpy as np
 
+from ..core.did_you_mean import Suggesting
 from ..core.files import path_of
-from ..core.guesses import Suggesting
-from ..core.imports import defer_sigint
+from ..core.optional_deps import defer_sigint
 from ..errors import ShapeError, TrainingError
-from ..graph.registry import CURRENT
+from ..graph.node_factory import CURRENT
 from ..tensor.base import TensorNode, names_in
 from ..tensor.differentiate import ancestors
 from ..tensor.versions import Watch
 from .archive import Shapes, check_name, quote_name, read, write
 from .initialisers import Initialiser, glorot
+from .parameter_protocol import SHARE, HasWeightDecay
 from .parameters import LookupParameter, Parameter
-from .scalars import SHARE, Decaying
 
 Kind = TypeVar("Kind", bound=Parameter)
 
 
-class Model(Suggesting, Decaying):
+class Model(Suggesting, HasWeightDecay):
     """The weights of a network, and nothing about how they are learned.
 
     seed: where the random numbers of the initialisers start.
@@ -89,26 +89,32 @@ class Model(Suggesting, Decaying):
         return self._add(LookupParameter, shape, init, name)
 
     def _add(self, kind: type[Kind], shape: int | Sequence[int], init: Initialiser | None, name: str | None) -> Kind:
-        rows = kind is LookupParameter
-        wanted = tuple(shape) if isinstance(shape, (list, tuple)) else (shape,)
-        if len(wanted) < 1 + rows or not all(type(extent) is int and 0 < extent < 2**62 for extent in wanted):
+        is_table = kind is LookupParameter
+        full_shape = tuple(shape) if isinstance(shape, (list, tuple)) else (shape,)
+        if len(full_shape) < 1 + is_table or not all(
+            type(extent) is int and 0 < extent < 2**62 for extent in full_shape
+        ):
             raise ShapeError(f"A parameter's shape is made of whole numbers of at least 1, not {shortened(shape)}.")
         name = check_name(name or f"p{len(self.parameters)}")
         if any(param.name == name for param in self.parameters):
             raise TrainingError(f"The model has a parameter {name!r} already. Choose another name.")
-        make, table = glorot() if init is None else init, range(wanted[0])
+        make, table = glorot() if init is None else init, range(full_shape[0])
         if not callable(make):
             raise TrainingError(
                 f"An initialiser is one of training/initialisers.py, such as const(0.0), not {shortened(make)}."
             )
         try:
-            made = np.stack([make(self.random, wanted[1:]) for _ in table]) if rows else make(self.random, wanted)
+            initial = (
+                np.stack([make(self.random, full_shape[1:]) for _ in table])
+                if is_table
+                else make(self.random, full_shape)
+            )
         except MemoryError:
-            raise ShapeError(f"There is no room for a parameter of shape {wanted}.") from None
-        filled = as_array(made, "A parameter")
-        if filled.shape != wanted:
-            raise ShapeError(f"The initialiser of {name!r} gave shape {filled.shape}, not {wanted}.")
-        added = kind(self, len(self.held), wanted, name)
+            raise ShapeError(f"There is no room for a parameter of shape {full_shape}.") from None
+        filled = as_array(initial, "A parameter")
+        if filled.shape != full_shape:
+            raise ShapeError(f"The initialiser of {name!r} gave shape {filled.shape}, not {full_shape}.")
+        added = kind(self, len(self.held), full_shape, name)
         self.held = np.concatenate([self.held, filled.ravel()])
         self.gradients = np.concatenate([self.gradients, np.zeros(added.end - added.start)])
         self.parameters.append(added)
@@ -159,28 +165,28 @@ class Model(Suggesting, Decaying):
         """Write the weights as .npz. A kill or a full disk leaves the old file or the new one."""
         path = path_of(path, TrainingError)
         arrays = {quote_name(param.name): param.values for param in self.parameters}
-        settings, more = self._beside()
+        settings, more = self._extra_state()
         settings |= {"decay": self.weight_decay_lambda}
         return write(path, "model", settings, arrays | {f"more/{name}": array for name, array in more.items()})
 
     def load(self, path: str | os.PathLike[str]) -> None:
         """Read weights of the same names and shapes. On an error nothing is changed."""
-        self._take(*read(path_of(path, TrainingError), "model", self._check_fitting))
+        self._restore(*read(path_of(path, TrainingError), "model", self._check_file))
 
-    def _beside(self) -> tuple[dict[str, Any], dict[str, Any]]:
+    def _extra_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Extra settings and arrays that a subclass saves besides the parameters."""
         return {}, {}
 
     def _shapes(self) -> Shapes:
         return {param.name: param.shape for param in self.parameters}
 
-    def _take(self, settings: dict[str, Any], arrays: dict[str, Any]) -> None:
+    def _restore(self, settings: dict[str, Any], arrays: dict[str, Any]) -> None:
         """Restore the weights and settings of a checked file."""
         loaded = np.concatenate([np.zeros(0), *(arrays[quote_name(each.name)].ravel() for each in self.parameters)])
         with defer_sigint():  # a Ctrl-C comes before or after
             self.held[...], self.weight_decay_lambda = loaded, settings["decay"]
 
-    def _check_fitting(self, settings: dict[str, Any], shapes: Shapes) -> None:
+    def _check_file(self, settings: dict[str, Any], shapes: Shapes) -> None:
         """Raise TrainingError unless a file's settings and shapes are those of this model."""
         if "decay" not in settings:
             raise TrainingError(f"The file has no settings of a model, such as its decay: {shortened(settings)}.")
@@ -219,7 +225,7 @@ class ParameterLeaf(tensors.LeafNode):
         return self.source.values if self.rows is None else self.source.read(self.rows)
 
     def _hold(self, value: object) -> None:
-        self.source.write(self.rows, self._fitting(value))
+        self.source.write(self.rows, self._to_leaf_array(value))
 
     @property
     def places(self) -> Any:

@@ -11,7 +11,7 @@ from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
-from ..core.guesses import Suggesting
+from ..core.did_you_mean import Suggesting
 from ..core.number import number
 from ..errors import OperandError, ShapeError
 from ..tensor.base import size_of

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ..core.guesses import Suggesting
+from ..core.did_you_mean import Suggesting
 from ..core.number import whole
 from ..errors import ShapeError, TrainingError
 from ..tensor.base import TensorNode
@@ -80,11 +80,11 @@ class RNNState(Suggesting):
         x = x if isinstance(x, TensorNode) else LeafNode.constant(x)
         if x.shape != (self.builder.inputs,):
             raise ShapeError(f"add_input takes {self.builder.inputs} numbers, not shape {x.shape}.")
-        fed, memory = x.reshape((1, 1, x.size)), []
+        layer_input, memory = x.reshape((1, 1, x.size)), []
         for (w, r, b), state in zip(self.leaves, self.memory):
-            _, *after = self.builder.cell(fed, w, r, b, *state)
+            _, *after = self.builder.cell(layer_input, w, r, b, *state)
             memory.append(tuple(after))
-            fed = after[0]
+            layer_input = after[0]
         return RNNState(self.builder, self.leaves, memory)
 
     def output(self) -> TensorNode:

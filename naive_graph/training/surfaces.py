@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 
-class Ground(NamedTuple):
+class DescentSurface(NamedTuple):
     """A test surface: a function of x and y, a starting point, and its global minima (empty if it has none)."""
 
     height: Callable[[Any, Any], Any]
@@ -49,12 +49,12 @@ def ravine(x: Any, y: Any) -> Any:
 
 
 SURFACES = {
-    "rosenbrock": Ground(rosenbrock, (-1.2, 1.0), ((1.0, 1.0),)),
-    "beale": Ground(beale, (1.0, 1.5), ((3.0, 0.5),)),
-    "himmelblau": Ground(himmelblau, (0.0, 0.0), (
+    "rosenbrock": DescentSurface(rosenbrock, (-1.2, 1.0), ((1.0, 1.0),)),
+    "beale": DescentSurface(beale, (1.0, 1.5), ((3.0, 0.5),)),
+    "himmelblau": DescentSurface(himmelblau, (0.0, 0.0), (
         (3.0, 2.0), (-2.805118086953, 3.131312518250), (-3.779310253378, -3.283185991286),
         (3.584428340330, -1.848126526964),
     )),
-    "saddle": Ground(saddle, (1.0, 0.01), ()),
-    "ravine": Ground(ravine, (-8.0, 1.5), ((0.0, 0.0),)),
+    "saddle": DescentSurface(saddle, (1.0, 0.01), ()),
+    "ravine": DescentSurface(ravine, (-8.0, 1.5), ((0.0, 0.0),)),
 }  # fmt: skip

@@ -11,16 +11,16 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, ClassVar
 
+from ..core.did_you_mean import Suggesting, explains, names_elsewhere, raise_unknown_attribute
 from ..core.files import path_of
-from ..core.guesses import Suggesting, explains, guesses, refuse
-from ..core.imports import defer_sigint
 from ..core.number import as_list, shortened, switch, whole
+from ..core.optional_deps import defer_sigint
 from ..errors import ArityError, DivergedError, TrainingError
+from ..graph.formatting import html_table
 from ..graph.nodes import Variable
-from ..graph.printed import html_table
 from ..program.update import memories_of
 from .archive import Shapes, read, write
-from .scalars import LARGEST, SHARE, Decaying, Movable, Scalars, make_range_check
+from .parameter_protocol import LARGEST, SHARE, HasWeightDecay, Movable, VariableList, make_range_check
 
 CALLED = {"rate": "learning_rate", "beta1": "beta_1", "beta2": "beta_2"}  # a formula's name -> the trainer's
 
@@ -93,11 +93,18 @@ class Trainer(Suggesting):
                 "A trainer moves a Model or a list of Variables, not a Program. Write AdamTrainer(program.wrt), or "
                 "program.minimize(formulas.adam), which needs no trainer."
             )
-        self.model: Any = model if isinstance(model, Decaying) else Scalars(_list_variables(model))
+        self.model: Any = model if isinstance(model, HasWeightDecay) else VariableList(_list_variables(model))
         try:
             bound = self.takes.bind(*settings, **named)
         except TypeError as error:
-            hint = next((f" Write {guesses('argument')[name]}." for name in named if name in guesses("argument")), "")
+            hint = next(
+                (
+                    f" Write {names_elsewhere('argument')[name]}."
+                    for name in named
+                    if name in names_elsewhere("argument")
+                ),
+                "",
+            )
             raise ArityError(
                 f"{type(self).__name__}: {error}.{hint} Its settings: {', '.join(self.takes.parameters)}."
             ) from None
@@ -131,8 +138,8 @@ class Trainer(Suggesting):
         """The value of a setting as the trainer keeps it. Raises TrainingError, NumberError or OperandError."""
         check = CHECKS.get(name)
         if check is None:
-            if name in guesses("trainer"):  # it would be kept, and nobody would ask for it
-                refuse(f"This {type(self).__name__}", name, "trainer", self)
+            if name in names_elsewhere("trainer"):  # it would be kept, and nobody would ask for it
+                raise_unknown_attribute(f"This {type(self).__name__}", name, "trainer", self)
             ours = name in self.takes.parameters and type(self.takes.parameters[name].default) in (int, float)
             return FINITE(value, name) if ours else value
         return check(value, name)
@@ -148,24 +155,26 @@ class Trainer(Suggesting):
         scale = FINITE(scale, "update's scale")
         if self.average is not None and self.average.swapped:
             raise TrainingError("The weights are swapped for their average. Call swap_params_to_weights() first.")
-        parts = []  # (index, weight, part of it) for each weight that is updated
+        targets = []  # (index, weight, part of it) for each weight that is updated
         for number, weight in enumerate(self.model.parameters):
             if weight.updated and (where := weight.select_part(self.sparse_updates)) is not False:
-                parts.append((number, weight, where))
+                targets.append((number, weight, where))
         try:
-            slopes = [weight.slope(... if where is None else where) for _, weight, where in parts]  # views, not copies
+            slopes = [
+                weight.slope(... if where is None else where) for _, weight, where in targets
+            ]  # views, not copies
             factor, clipped = self._factor(slopes, scale)
-            with _quiet():  # overflow is detected below and raises DivergedError
-                changes = [self._change(*part, factor * slope) for part, slope in zip(parts, slopes)]
+            with _ignore_numpy_warnings():  # overflow is detected below and raises DivergedError
+                changes = [self._compute_step(*part, factor * slope) for part, slope in zip(targets, slopes)]
         except DivergedError:  # gradients accumulate: the bad one must not stay
             self._clear_gradients()
             raise
-        for (number, weight, where), (memory, moved, known) in zip(parts, changes):
-            weight.write(where, moved)
+        for (number, weight, where), (memory, new_weight, new_state) in zip(targets, changes):
+            weight.write(where, new_weight)
             if where is None:
-                memory = known
+                memory = new_state
             else:
-                for remembered, rows in zip(memory, known):
+                for remembered, rows in zip(memory, new_state):
                     remembered[where] = rows
             self.memory[number] = memory
         self._clear_gradients()
@@ -173,7 +182,7 @@ class Trainer(Suggesting):
         counters["clips"] += clipped
         counters["updates"] += 1
         self._decay()
-        self._after()
+        self._after_step()
         if self.average is not None:
             self.average.note([weight.read(None) for weight in self.model.parameters])
 
@@ -184,7 +193,7 @@ class Trainer(Suggesting):
             return scale * (threshold / (abs(scale) * norm)), True
         return scale, False
 
-    def _change(self, number: int, weight: Movable, where: Any, slope: Any) -> tuple[list[Any], Any, list[Any]]:
+    def _compute_step(self, number: int, weight: Movable, where: Any, slope: Any) -> tuple[list[Any], Any, list[Any]]:
         """Apply the formula to (a part of) a weight: its state, new values and new state. Raises DivergedError."""
         memory = self.memory.get(number) or [weight.zeros() for _ in range(self.memories)]
         known = memory if where is None else [part[where] for part in memory]
@@ -208,7 +217,7 @@ class Trainer(Suggesting):
                 if weight.updated:
                     weight.shrink(1 - decay)
 
-    def _after(self) -> None:
+    def _after_step(self) -> None:
         """Hook for subclasses: called after each step."""
 
     # --- settings ---
@@ -291,11 +300,11 @@ class Trainer(Suggesting):
     @property
     def _own(self) -> bool:
         """Whether the weights are Variables."""
-        return isinstance(self.model, Scalars)
+        return isinstance(self.model, VariableList)
 
     def load(self, path: str | os.PathLike[str]) -> None:
         """Read what `save` wrote. The run goes on with the same bits as if it had not stopped."""
-        settings, arrays = read(path_of(path, TrainingError), type(self).__name__, self._check_fitting)
+        settings, arrays = read(path_of(path, TrainingError), type(self).__name__, self._check_file)
         arrays = {name: float(array) if self._own else array for name, array in arrays.items()}
         about, numbers = settings.pop("more"), range(len(self.model.parameters))
         memory = {}
@@ -315,7 +324,7 @@ class Trainer(Suggesting):
             for number, weight in enumerate(self.model.parameters):
                 weight.updated = number not in about["frozen"]
 
-    def _check_fitting(self, settings: dict[str, Any], shapes: Shapes) -> None:
+    def _check_file(self, settings: dict[str, Any], shapes: Shapes) -> None:
         """Raise TrainingError unless a file's settings and arrays are those of this trainer and its weights."""
         about, mine = settings.get("more"), self.settings()
         if settings.keys() != {"more", *mine} or not isinstance(about, dict) or about.keys() != {"average", "frozen"}:
@@ -370,7 +379,7 @@ def _list_variables(model: Any) -> list[Variable]:
 
 def _norm(slopes: Iterable[Any]) -> float:
     """The global norm of all gradients. Raises DivergedError if it is not finite."""
-    norm = math.hypot(*(slope if isinstance(slope, float) else _length(slope) for slope in slopes))
+    norm = math.hypot(*(slope if isinstance(slope, float) else _array_norm(slope) for slope in slopes))
     if not math.isfinite(norm):
         raise DivergedError(
             "The gradient is not finite, so this update was not made, and the gradient was cleared. "
@@ -379,7 +388,7 @@ def _norm(slopes: Iterable[Any]) -> float:
     return norm
 
 
-def _quiet() -> AbstractContextManager[Any]:
+def _ignore_numpy_warnings() -> AbstractContextManager[Any]:
     """A block without NumPy's warnings, if NumPy is in use."""
     numpy = sys.modules.get("numpy")
     return nullcontext() if numpy is None else numpy.errstate(all="ignore")
@@ -394,7 +403,7 @@ def _check_finite(weight: Any) -> None:
         )
 
 
-def _length(slope: Any) -> float:
+def _array_norm(slope: Any) -> float:
     import numpy
 
     return float(numpy.linalg.norm(slope))

@@ -18,20 +18,20 @@ SPOKEN = re.compile(
 PAGE = "page | "  # prefix of page texts in a catalogue: they are short, and the same words may be names elsewhere
 
 
-def piece(name: str) -> str:
+def read_asset(name: str) -> str:
     """Read a file of the views by its path below this folder, such as "stepper/page.html"."""
     return (HERE / name).read_text(encoding="utf-8")
 
 
 def packed(name: str) -> str:
     """Read a script or style without indents and comment lines, since every notebook output has a copy."""
-    lines = map(str.strip, piece(name).replace('"LAYOUT"', json.dumps(LAYOUT)).splitlines())
+    lines = map(str.strip, read_asset(name).replace('"LAYOUT"', json.dumps(LAYOUT)).splitlines())
     return "\n".join(line for line in lines if line and not line.startswith("//")) + "\n"
 
 
-def page_of_its_own(title: str, body: str, policy: str) -> str:
+def standalone_page(title: str, body: str, policy: str) -> str:
     """A complete HTML document around `body` that loads nothing from the network."""
-    return piece("own.html").format(title=escape(title), body=body, policy=policy, style=root_style())
+    return read_asset("own.html").format(title=escape(title), body=body, policy=policy, style=root_style())
 
 
 def root_style() -> str:
@@ -39,13 +39,13 @@ def root_style() -> str:
     return page_style(":root", "ground", "ink")
 
 
-def in_words(text: str) -> str:
+def translate_page_text(text: str) -> str:
     """Translate a text of a page into the chosen language; unchanged if the catalogue lacks it."""
     return NaiveGraphError.words(PAGE + text).removeprefix(PAGE)
 
 
-def texts_of(*names: str) -> list[str]:
+def script_texts(*names: str) -> list[str]:
     """All translatable texts in these scripts, sorted; names of keys are left out."""
-    spoken = (text for name in names for texts in SPOKEN.findall(piece(name)) for text in texts if text)
+    spoken = (text for name in names for texts in SPOKEN.findall(read_asset(name)) for text in texts if text)
     all_of = {phrase for text in spoken for phrase in (re.findall(r'"([^"]+)"', text) if text[0] in "[{" else [text])}
     return sorted(phrase for phrase in all_of if re.search("[a-z]{2}", phrase) and "  " not in phrase)

@@ -6,7 +6,7 @@ import base64
 import hashlib
 
 
-def policy(*scripts: str, style: str = "", dot: bool = False, python: str | None = None) -> str:
+def csp_meta(*scripts: str, style: str = "", dot: bool = False, python: str | None = None) -> str:
     """The <meta> tag of a Content-Security-Policy that allows these scripts by hash, and nothing from elsewhere.
 
     So a name or an error message that gets into a page as markup by mistake cannot
@@ -16,8 +16,8 @@ def policy(*scripts: str, style: str = "", dot: bool = False, python: str | None
     with cells that the playground's files run, the other host that it may ask, or "".
     """
     sources = ["'self'"] * (python is not None)
-    runs = " ".join([*map(digest, scripts), *sources, *["'wasm-unsafe-eval'"] * (dot or bool(sources))]) or "'none'"
-    looks = " ".join([digest(style) if style else "'unsafe-inline'", *sources])
+    runs = " ".join([*map(csp_hash, scripts), *sources, *["'wasm-unsafe-eval'"] * (dot or bool(sources))]) or "'none'"
+    looks = " ".join([csp_hash(style) if style else "'unsafe-inline'", *sources])
     asks = f" worker-src blob: 'self'; connect-src 'self' {python}".rstrip() + "; frame-src 'self';" if sources else ""
     return (
         f"""<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src {runs}; """
@@ -25,6 +25,6 @@ def policy(*scripts: str, style: str = "", dot: bool = False, python: str | None
     )
 
 
-def digest(text: str) -> str:
+def csp_hash(text: str) -> str:
     """The CSP source expression of an inline script or style: its SHA-256 in base64."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

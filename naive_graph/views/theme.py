@@ -100,7 +100,7 @@ COLD, WARM = ("#5aa2d8", "#2a6da3"), ("#eda04e", "#94530f")  # of a heat map: fa
 HEATS = 8  # steps from zero to either
 
 
-class Look(NamedTuple):
+class BoxStyle(NamedTuple):
     """The style of a kind of box. Kinds differ in shape and outline, not only in colour."""
 
     shape: str
@@ -119,19 +119,19 @@ class Look(NamedTuple):
 
 
 LOOKS = {
-    "constant": Look("box", "constant", "dashed"),
-    "variable": Look("pill", "variable", thickness=2),
-    "placeholder": Look("hexagon", "placeholder", thickness=2),
-    "operator": Look("rounded", "operator"),
-    "absorbed": Look("rounded", "operator", "dotted", ink="soft"),
-    "scope": Look("sheets", "scope", thickness=2),
-    "carried": Look("pill", "scope", "dashed"),
-    "rest": Look("plaintext", "none"),
-    "dot": Look("rounded", "scope", thickness=3),
-    "total": Look("box", "scope", thickness=2),
-    "task F": Look("rounded", "variable", thickness=2),
-    "task B": Look("box", "placeholder"),
-    "task G": Look("pill", "scope"),
+    "constant": BoxStyle("box", "constant", "dashed"),
+    "variable": BoxStyle("pill", "variable", thickness=2),
+    "placeholder": BoxStyle("hexagon", "placeholder", thickness=2),
+    "operator": BoxStyle("rounded", "operator"),
+    "absorbed": BoxStyle("rounded", "operator", "dotted", ink="soft"),
+    "scope": BoxStyle("sheets", "scope", thickness=2),
+    "carried": BoxStyle("pill", "scope", "dashed"),
+    "rest": BoxStyle("plaintext", "none"),
+    "dot": BoxStyle("rounded", "scope", thickness=3),
+    "total": BoxStyle("box", "scope", thickness=2),
+    "task F": BoxStyle("rounded", "variable", thickness=2),
+    "task B": BoxStyle("box", "placeholder"),
+    "task G": BoxStyle("pill", "scope"),
 }
 
 
@@ -157,11 +157,11 @@ def surface_color(share: float) -> tuple[str, str]:
 
 
 def _mix_colours(one: str, other: str, share: float) -> str:
-    mixed = (a + (b - a) * share for a, b in zip(_parts(one), _parts(other)))
+    mixed = (a + (b - a) * share for a, b in zip(_rgb_channels(one), _rgb_channels(other)))
     return "#" + "".join(f"{round(part):02x}" for part in mixed)
 
 
-def _parts(colour: str) -> list[int]:
+def _rgb_channels(colour: str) -> list[int]:
     return [int(colour[start : start + 2], 16) for start in (1, 3, 5)]
 
 

@@ -23,7 +23,7 @@ from playwright.sync_api import sync_playwright
 
 from naive_graph import Graph, draw
 from naive_graph.views.drawing.dot import dot_text
-from naive_graph.views.drawing.engine import places
+from naive_graph.views.drawing.engine import run_graphviz
 
 CHROMIUM = "/usr/bin/chromium"
 
@@ -31,7 +31,7 @@ CHROMIUM = "/usr/bin/chromium"
 def of_dot(scene, direction, flat):
     """The area of the same boxes and arrows with the distances that dot has by itself."""
     text = re.sub(r"nodesep=\S+ ranksep=[\d.]+", "", dot_text(scene, direction, flat))
-    _, _, wide, high = map(float, places(text)["bb"].split(","))
+    _, _, wide, high = map(float, run_graphviz(text)["bb"].split(","))
     return wide * high
 
 
@@ -65,7 +65,7 @@ def main():
                     page.screenshot(path=asked.photographs / f"{name}-{asked.size}-{scheme}.png")
                 whole, every, cover, way, wide, high = page.evaluate(SEEN)
                 page.context.close()
-            laid = picture.laid_out_page
+            laid = picture.scene_layout
             area = laid.wide * laid.high / of_dot(picture.scene, laid.direction, laid.flat)
             print(
                 f"{name:10} {whole:4} of {every:3} seen {whole / every:5.0%}   cover {cover:4.0%}   {way:8} "

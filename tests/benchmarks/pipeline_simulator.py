@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from naive_graph.sequential.dataflow import part_of
+from naive_graph.sequential.dataflow import part_by_operator
 from naive_graph.sequential.partitioning import partition
 from naive_graph.sequential.weight_staleness import block_size, blocks, groups
 
@@ -27,9 +27,9 @@ class Simulated:
 
 def simulate(network, flow, chosen, costs, samples):
     """When each worker would end each block: it waits for its own last one, its sources, and its weights U_g."""
-    part = part_of(chosen.parts)
+    part = part_by_operator(chosen.parts)
     sources = [set() for _ in chosen.parts]
-    for each in flow.crossing(chosen.parts):
+    for each in flow.crossing_streams(chosen.parts):
         sources[part[each.reader]].add(part[each.writer])
     teachers = [set() for _ in chosen.parts]  # whose last sample of group g - 2 gives the weights of g
     for one in flow.operators.values():

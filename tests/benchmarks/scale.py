@@ -49,7 +49,7 @@ def columns(sources: Any, firsts: Any, kinds: Any, degrees: Any = None) -> Any:
     """
     from naive_graph.core.origin import Origin
     from naive_graph.core.waiting import NewRows
-    from naive_graph.graph.registry import CURRENT
+    from naive_graph.graph.node_factory import CURRENT
 
     def column(kind: str, numbers: Any) -> Any:
         return array(kind, np.asarray(numbers).astype(kind).tobytes())
@@ -74,7 +74,7 @@ def repeated(pattern: str, count: int) -> tuple[Any, Any]:
 
 def fill(kind: str, value: float) -> None:
     """Give all leaves of that kind, which have none yet, a value."""
-    from naive_graph.graph.registry import CURRENT
+    from naive_graph.graph.node_factory import CURRENT
 
     kinds, _ = repeated(kind, 1)
     rows = np.flatnonzero(np.array(CURRENT.tables.operators) == kinds[0])
@@ -132,7 +132,7 @@ def stencil(nodes: int) -> tuple[Any, list[Any]]:
     """u[i] + c * (u[i-1] - 2 * u[i] + u[i+1]) over 1,000 places: each sum takes over those of the steps before it."""
     from naive_graph import Graph, Variable
     from naive_graph.core.waiting import MOST_MERGED
-    from naive_graph.graph.registry import CURRENT, handle
+    from naive_graph.graph.node_factory import CURRENT, handle
 
     places, c = [Variable(0.001 * place) for place in range(LEAVES)], Variable(0.1)
     u, degree = np.array([place.row for place in places]), 0
@@ -152,7 +152,7 @@ def stencil(nodes: int) -> tuple[Any, list[Any]]:
 def recurrence(nodes: int) -> tuple[Any, list[Any]]:
     """x = rate * x * (1 - x), again and again."""
     from naive_graph import Variable
-    from naive_graph.graph.registry import CURRENT
+    from naive_graph.graph.node_factory import CURRENT
 
     rate, start = Variable(0.7), Variable(0.3)
     for first in range(0, nodes // 4, AT_ONCE):
@@ -168,7 +168,7 @@ def recurrence(nodes: int) -> tuple[Any, list[Any]]:
 
 def tree(nodes: int) -> tuple[Any, list[Any]]:
     """Pairs of pairs of leaves: sums, and a sine at every third height."""
-    from naive_graph.graph.registry import CURRENT, handle
+    from naive_graph.graph.node_factory import CURRENT, handle
 
     count = 1 << int(np.log2(nodes * 0.45))
     kinds, firsts = repeated("variable", count)
@@ -186,7 +186,7 @@ def tree(nodes: int) -> tuple[Any, list[Any]]:
 
 
 def last() -> Any:
-    from naive_graph.graph.registry import CURRENT, handle
+    from naive_graph.graph.node_factory import CURRENT, handle
 
     return handle(CURRENT.tables, len(CURRENT.tables) - 1)
 

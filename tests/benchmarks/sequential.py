@@ -39,9 +39,9 @@ from naive_graph import Sequential
 from naive_graph.sequential import Activation, Conv2D, Dense, MaxPooling2D, expand, partition
 from naive_graph.sequential import workers as on_workers
 from naive_graph.sequential.on_dask import on_dask
-from naive_graph.sequential.partitioning import division, measured
+from naive_graph.sequential.partitioning import measure_and_partition, measured
 from naive_graph.sequential.weight_staleness import doubled, in_series
-from naive_graph.sequential.workers import Part, in_threads
+from naive_graph.sequential.workers import PipelineWorker, in_threads
 from naive_graph.views import gantt
 
 EPOCHS = 10
@@ -86,14 +86,14 @@ def learn(seeds):
 
 def draw_curves(found, path):
     """Medians as lines; from the worst seed to the best as bands."""
-    from naive_graph.views.plots.figure import Plot, add_legend, finish_figure, label_axes, look_of, our_style
+    from naive_graph.views.plots.figure import Plot, add_legend, finish_figure, label_axes, line_style, our_style
 
     with our_style():
         figure = Plot(figsize=(7.0, 4.2), layout="constrained")
         panel = figure.subplots()
         lines = []
         for place, rows in enumerate(found.values()):
-            look, epochs = look_of(place), range(1, rows.shape[1] + 1)
+            look, epochs = line_style(place), range(1, rows.shape[1] + 1)
             lines += panel.plot(epochs, 100 * np.median(rows, axis=0), **look)
             panel.fill_between(epochs, 100 * rows.min(0), 100 * rows.max(0), color=look["color"], alpha=0.15)
         panel.axhline(95, color="#666666", linestyle=":", linewidth=1.0)
@@ -153,7 +153,7 @@ def beside_prediction(counts, plot):
         measured_ones = []
         for kind in ("threads", "Dask"):
             for count in counts:
-                chosen, costs = division(model, count, pays=False)  # whether it pays or not
+                chosen, costs = measure_and_partition(model, count, pays=False)  # whether it pays or not
                 spread = replace(chosen, seconds=[each * stretch(costs, chosen) for each in chosen.seconds])
                 took, busy, serial = beside_a_fit(model, kind, chosen, x, y)
                 said = len(x) * serial / simulate(model, chosen.flow, spread, costs, len(x)).seconds
@@ -180,7 +180,7 @@ def beside_a_fit(model, kind, chosen, x, y):
 
     def watched(part):
         start = thread_time()
-        found = Part.run(part)
+        found = PipelineWorker.run(part)
         busy.append(thread_time() - start)
         return found
 
@@ -192,7 +192,7 @@ def beside_a_fit(model, kind, chosen, x, y):
         took = perf_counter() - start
         spent_alone.append(process_time() - spent_before)
         start = perf_counter()
-        with patch.object(on_workers, "Part", type("Watched", (Part,), {"run": watched})):
+        with patch.object(on_workers, "Part", type("Watched", (PipelineWorker,), {"run": watched})):
             run(model, begun, x, y, "delayed", chosen, (0, 0))
         ratios.append(took / (perf_counter() - start))
         could = max(could, spent_alone[-1] / max([*busy[-len(chosen.parts) :], 0.01]))
@@ -214,14 +214,14 @@ def write_table(rows):
 
 def draw_scaling(drawn, path):
     """Throughput, as a multiple of one worker's, and memory, by the number of workers."""
-    from naive_graph.views.plots.figure import Plot, add_legend, finish_figure, label_axes, look_of, our_style
+    from naive_graph.views.plots.figure import Plot, add_legend, finish_figure, label_axes, line_style, our_style
 
     with our_style():
         figure = Plot(figsize=(9.0, 4.2), layout="constrained")
         speed, memory = figure.subplots(1, 2)
         lines = []
         for place, (runs, measured_ones) in enumerate(drawn.values()):
-            look, counts = look_of(place), [each.workers for each in runs]
+            look, counts = line_style(place), [each.workers for each in runs]
             lines += speed.plot(counts, [each.speed_up for each in runs], **look)
             memory.plot(counts, [each.memory / 1e6 for each in runs], **look)
             for kind, mark in MARKS.items():

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import naive_graph.classroom as classroom
-from naive_graph.classroom.exercise import texts
+from naive_graph.classroom.exercise import load_texts
 from naive_graph.classroom.exercises import ALL_EXERCISES
 from naive_graph.classroom.notebook import JUDGED_BY, predictions
 
@@ -49,11 +49,11 @@ def spoken(lessons: Container[str] | None = None) -> list[str]:
 def _of_exercises(lessons: Container[str] | None) -> Iterator[str]:
     for exercise in (each for each in ALL_EXERCISES if _of_a_lesson(each.number, lessons)):
         yield from (" ".join(each.split()) for each in exercise.statement.split("\n\n") if each)
-        told = texts()[exercise.name]
+        told = load_texts()[exercise.name]
         yield from (told["rule"], *told["hints"], *told.get("parts", ()))
         yield from told.get("features", ())
         yield from (each.sentence for each in exercise.misconceptions.values())
-    yield from texts()["tiny"]["special"]
+    yield from load_texts()["tiny"]["special"]
     yield from _strings(tomllib.loads((ROOM / "misconceptions.toml").read_text(encoding="utf-8")))
 
 

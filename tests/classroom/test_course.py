@@ -5,7 +5,7 @@ from datetime import datetime
 import pytest
 
 from naive_graph.classroom.course import FILE, course_text, read_course
-from naive_graph.classroom.grading import set_lesson
+from naive_graph.classroom.grading import read_task
 from naive_graph.cli.main import main
 from naive_graph.errors import LessonError
 
@@ -37,7 +37,7 @@ points = { at_work = 1, two_buffers = 1, "predict 16b.2" = 1 }
     (tmp_path / FILE).write_text(file, encoding="utf-8")
     assert main(["class", "new", str(tmp_path)]) == 0
     course = read_course(tmp_path)
-    asked = {name: set_lesson(course, lesson).expressions for name, lesson in course.lessons.items()}
+    asked = {name: read_task(course, lesson).expressions for name, lesson in course.lessons.items()}
     assert {"hessian_times", "fixed_point"} <= asked["10_forward_against_reverse"].keys()
     assert {"at_work", "two_buffers"} <= asked["16b_from_sequential_to_pipeline"].keys()
     assert "predict 10b.1" in course.lessons["10_forward_against_reverse"].predictions

@@ -12,7 +12,7 @@ from naive_graph.classroom.course import read_course
 from naive_graph.classroom.custom_exercises import own_exercise
 from naive_graph.classroom.handout import cell_texts
 from naive_graph.classroom.judging import exercise_named
-from naive_graph.classroom.manual_marks import HEAD, marks_rows, read_marks
+from naive_graph.classroom.manual_marks import HEAD, mark_table_rows, read_marks
 from naive_graph.classroom.notebook import check, hint, solution
 from naive_graph.classroom.solutions import solution_text
 from naive_graph.cli.main import main
@@ -284,7 +284,7 @@ def test_marks_by_hand_are_read_as_spreadsheets_save_them_and_none_is_lost(tmp_p
             csv.writer(opened, delimiter=separator).writerows(told)
         essay = {"exercise": "why", "by_hand": True, "of": 3.0}
         marks = read_marks(tmp_path, lambda who, lesson: {"why": 3.0})
-        table = marks_rows([("ada", "own", [essay]), ("ben", "own", [essay])], marks)
+        table = mark_table_rows([("ada", "own", [essay]), ("ben", "own", [essay])], marks)
         assert [tuple(row) for row in table] == [
             told[0],
             ("ada", "own", "why", "2.5", "3", "Which, and; why?"),

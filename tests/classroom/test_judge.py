@@ -13,7 +13,7 @@ from naive_graph.classroom import judge
 from naive_graph.classroom.exercises import EXERCISES
 from naive_graph.classroom.judging import exercise_named, verdict
 from naive_graph.classroom.mutation import OTHERS, mutants, slips
-from naive_graph.classroom.near_misses import SENTENCES, AskHere
+from naive_graph.classroom.near_misses import SENTENCES, LocalRunner
 from naive_graph.classroom.run_answer import run_cases, run_unwatched
 from naive_graph.classroom.solutions import solution_text
 from naive_graph.errors import LessonError
@@ -292,7 +292,7 @@ def test_who_is_wrong_the_second_time_by_chance_is_not_told_to_keep_something():
     exercise = exercise_named("edges")
     asked = [(each, each) for each in exercise.expected]
     asked[5] = asked[5][0], asked[5][0]._replace(value=[])
-    for again in None, AskHere(exercise.solve):
+    for again in None, LocalRunner(exercise.solve):
         assert "keeps_state" not in {each.name for each in verdict(exercise, asked, again).mistakes}
 
 

@@ -13,12 +13,20 @@ from spoken import spoken
 
 from naive_graph import Graph, History, step
 from naive_graph.classroom import language
-from naive_graph.classroom.language import HOLE, in_language, languages, messages, paragraphs, read, told
-from naive_graph.classroom.lessons import as_bytes, lessons_of_the_package, without_outputs
+from naive_graph.classroom.language import (
+    HOLE,
+    languages,
+    lesson_in_language,
+    message_catalogue,
+    paragraphs,
+    read,
+    told,
+)
+from naive_graph.classroom.lessons import lessons_of_the_package, notebook_bytes, without_outputs
 from naive_graph.classroom.notebook import check, hint, predict
 from naive_graph.cli.main import main
 from naive_graph.errors import LessonError, NaiveGraphError
-from naive_graph.views.assets import PAGE, texts_of
+from naive_graph.views.assets import PAGE, script_texts
 from naive_graph.views.stepper.page import page
 from naive_graph.views.stepper.widget import COUNT, HOW
 from naive_graph.views.steps.columns import SPEAKING
@@ -26,7 +34,12 @@ from naive_graph.views.steps.describe import WORDS
 from naive_graph.views.steps.packing import unpack_blob
 
 FOLDER = lessons_of_the_package()[0].parent
-LESSONS = [(each, lesson) for each in languages() for lesson in FOLDER.glob("*.ipynb") if language.has(each, lesson)]
+LESSONS = [
+    (each, lesson)
+    for each in languages()
+    for lesson in FOLDER.glob("*.ipynb")
+    if language.has_translation(each, lesson)
+]
 every_lesson = pytest.mark.parametrize(
     ("wished", "lesson"), LESSONS, ids=lambda each: each.stem if isinstance(each, Path) else each
 )
@@ -75,12 +88,12 @@ def test_a_translation_keeps_numbers_code_formulas_and_links(wished: str, lesson
 
 @every_lesson
 def test_a_lesson_in_another_language_has_the_same_programs(wished: str, lesson: Path) -> None:
-    assert cells(in_language(lesson, wished), "code") == cells(lesson, "code")
+    assert cells(lesson_in_language(lesson, wished), "code") == cells(lesson, "code")
 
 
 @every_lesson
 def test_the_notebook_in_another_language_is_made_of_the_english_one(wished: str, lesson: Path) -> None:
-    made = as_bytes(
+    made = notebook_bytes(
         language.translate_lesson(json.loads(lesson.read_bytes()), lesson, wished)
     ).decode()  # with what its cells showed
     assert (FOLDER / wished / lesson.name).read_text("utf-8") == made, "run `python lessons/build.py --languages`"
@@ -88,7 +101,7 @@ def test_the_notebook_in_another_language_is_made_of_the_english_one(wished: str
 
 @every_lesson
 def test_every_exercise_says_above_it_in_the_language_what_it_asks(wished: str, lesson: Path) -> None:
-    notebook = json.loads(in_language(lesson, wished))
+    notebook = json.loads(lesson_in_language(lesson, wished))
     pairs = zip(notebook["cells"], notebook["cells"][1:])
     above = ["".join(one["source"]) for one, other in pairs if language.split_docstring("".join(other["source"]))]
     exercises = [each for each in above if re.match(r"\*\*\D+[\w.]+\D+`\w+`\*\*", each)]
@@ -149,7 +162,7 @@ def translated(wished: str) -> set[str]:
 
 @every_language
 def test_every_message_of_a_translated_lesson_is_translated(wished: str) -> None:
-    assert [each for each in spoken(translated(wished)) if each not in messages(wished).texts] == []
+    assert [each for each in spoken(translated(wished)) if each not in message_catalogue(wished).texts] == []
 
 
 @every_language
@@ -157,7 +170,7 @@ def test_a_translated_message_keeps_its_numbers_and_its_holes(wished: str) -> No
     def figures(text: str) -> list[str]:
         return sorted(re.findall(r"\d+", re.sub(r"\{\d\}", "", text)))
 
-    for text, said in messages(wished).texts.items():
+    for text, said in message_catalogue(wished).texts.items():
         assert figures(text) == figures(said), text
         count = len(HOLE.findall(text))
         numbered = {int(each) for each in HOLE.findall(said) if each.isdigit()}
@@ -168,7 +181,7 @@ def test_a_translated_message_keeps_its_numbers_and_its_holes(wished: str) -> No
 @every_language
 def test_a_message_is_found_whatever_stands_in_its_holes(wished: str) -> None:
     """So none is taken for another that is like it."""
-    catalogue = messages(wished)
+    catalogue = message_catalogue(wished)
     for text, said in catalogue.texts.items():
         put = {name or str(place): f"<{place}>" for place, name in enumerate(HOLE.findall(text))}
         assert catalogue.known(filled(text, put)) == filled(said, put)
@@ -239,9 +252,9 @@ def test_the_lessons_are_handed_out_in_the_language_that_is_asked_for(
     assert said.startswith("已复制：")
     assert (tmp_path / "notes" / "glossary.md").read_text("utf-8").startswith("# 术语表")
     for lesson in lessons_of_the_package():
-        there = language.has("zh", lesson)
+        there = language.has_translation("zh", lesson)
         copy = (tmp_path / lesson.name).read_bytes()
-        assert copy == (in_language(lesson, "zh") if there else without_outputs(lesson))
+        assert copy == (lesson_in_language(lesson, "zh") if there else without_outputs(lesson))
         assert there or lesson.stem in said.splitlines()[-2]
 
 
@@ -256,13 +269,13 @@ def test_a_language_that_there_is_not_is_refused_with_those_that_there_are(tmp_p
 def of_the_stepper() -> list[str]:
     views = Path(language.__file__).parents[1] / "views"
     written = "\n".join(file.read_text("utf-8") for file in views.rglob("*.py"))
-    scripts = texts_of("drawing/controls.js", *(f"stepper/{name}.js" for name in SPEAKING))
+    scripts = script_texts("drawing/controls.js", *(f"stepper/{name}.js" for name in SPEAKING))
     return [*WORDS.values(), *scripts, *re.findall(r"""in_words\(["'](.+?)["']\)""", written), COUNT, HOW]
 
 
 @every_language
 def test_every_text_of_the_stepper_is_translated_with_its_blanks(wished: str) -> None:
-    texts = messages(wished).texts
+    texts = message_catalogue(wished).texts
     assert [each for each in of_the_stepper() if PAGE + each not in texts] == []
     pairs = [(each, texts[PAGE + each]) for each in of_the_stepper()]
     assert [pair for pair in pairs if len({frozenset(HOLE.findall(each)) for each in pair}) > 1] == []

@@ -223,7 +223,7 @@ def test_no_order_of_rows_or_names_is_an_answer(name):
 @settings(max_examples=30, deadline=None)
 def test_a_shuffled_graph_is_the_same_graph(seed):
     for recipe in random_graphs(5, seed):
-        mixed, new = recipe.shuffle_rows(seed)
+        mixed, new = recipe.shuffle_operators(seed)
         values, others = recipe.twins(), mixed.twins()
         assert [each.value for each in values] == [others[place].value for place in new]
         assert [

@@ -52,10 +52,10 @@ def test_a_solution_is_shown_as_it_is_written():
 
 def test_a_damaged_file_is_told_and_replaced():
     check("slope", central)
-    kept.place().write_text("{", encoding="utf-8")
+    kept.progress_file().write_text("{", encoding="utf-8")
     with pytest.warns(RuntimeWarning, match="cannot be read. Progress starts anew"):
         check("slope", central)
-    assert json.loads(kept.place().read_text(encoding="utf-8")) == {"slope": {"passed": True, "tries": 1}}
+    assert json.loads(kept.progress_file().read_text(encoding="utf-8")) == {"slope": {"passed": True, "tries": 1}}
 
 
 def test_a_folder_that_cannot_be_written_stops_nobody(tmp_path, monkeypatch):
@@ -72,7 +72,7 @@ def test_progress_lies_in_the_users_folder_for_data(system, home, tmp_path, monk
     monkeypatch.delenv("NAIVE_GRAPH_DATA")
     monkeypatch.setattr(sys, "platform", system)
     monkeypatch.setenv(home, str(tmp_path))
-    assert kept.place().is_relative_to(tmp_path) and kept.place().name == "progress.json"
+    assert kept.progress_file().is_relative_to(tmp_path) and kept.progress_file().name == "progress.json"
 
 
 def test_a_prediction_answers_likely_wrong_numbers():

@@ -27,7 +27,7 @@ HOUSE = str(sandbox.HOUSE)
 @pytest.fixture(autouse=True)
 def no_guesses(monkeypatch):
     """What an attack may have been meant as needs no more sandboxes; guesses are looked at with the held list."""
-    monkeypatch.setattr(sandbox.AskBehindWalls, "ask_changed", lambda *_: [])
+    monkeypatch.setattr(sandbox.SandboxRunner, "ask_changed", lambda *_: [])
 
 
 def handed_in(*cells, limits=QUICK, hide=()):
@@ -351,7 +351,7 @@ def test_every_call_that_reaches_around_the_walls_is_refused():
 
 def test_a_machine_whose_calls_are_not_known_gets_no_sandbox():
     with pytest.raises(OSError, match=r"knows the calls of x86_64, .* not of s390x"):
-        system_calls.filter_for("s390x")
+        system_calls.build_filter("s390x")
 
 
 @walled

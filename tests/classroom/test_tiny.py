@@ -9,16 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from naive_graph import Graph, hint, solution
-from naive_graph.classroom.exercise import texts
+from naive_graph.classroom.exercise import load_texts
 from naive_graph.classroom.exercises.tiny import REFERENCE, TINY, tiny_text
 from naive_graph.classroom.judging import verdict
 from naive_graph.classroom.mutation import mutants
-from naive_graph.classroom.run_answer import ask
-from naive_graph.classroom.tiny import check_tiny, start_tiny, tiny_verdicts, working_tiny
+from naive_graph.classroom.run_answer import run_all_cases
+from naive_graph.classroom.tiny import check_parts, check_tiny, start_tiny, working_tiny
 from naive_graph.cli.main import main
 from naive_graph.errors import LessonError
 
-LESSONS = {part.name: texts()["tiny"]["parts"].get(part.name, 10) for part in TINY}
+LESSONS = {part.name: load_texts()["tiny"]["parts"].get(part.name, 10) for part in TINY}
 PARTS = {part.name: part for part in TINY}
 MISTAKES = [(part.name, mistake) for part in TINY for mistake in part.misconceptions]
 
@@ -39,7 +39,7 @@ OWN_ORDER = """def order(result):
 
 
 def judged(part, text):
-    return verdict(PARTS[part], ask(PARTS[part], compile(text, "tiny.py", "exec")))
+    return verdict(PARTS[part], run_all_cases(PARTS[part], compile(text, "tiny.py", "exec")))
 
 
 @pytest.fixture(autouse=True)
@@ -56,7 +56,7 @@ def here(tmp_path, monkeypatch):
 
 def test_the_reference_is_right_in_every_part(here):
     (here / "tiny.py").write_text(REFERENCE, encoding="utf-8")
-    assert [(part.name, told.passed) for part, told in tiny_verdicts(10, "tiny.py")] == [
+    assert [(part.name, told.passed) for part, told in check_parts(10, "tiny.py")] == [
         (part, True) for part in PARTS if part not in ("tiny_layer", "tiny_steps")
     ]
 
@@ -71,7 +71,7 @@ def test_a_mistake_is_told_as_that_mistake(part, mistake):
 @pytest.mark.parametrize("lesson", [6, 7])
 def test_the_reference_is_right_in_what_no_later_part_needs(here, lesson):
     (here / "tiny.py").write_text(REFERENCE, encoding="utf-8")
-    *_, (part, told) = tiny_verdicts(lesson, "tiny.py")
+    *_, (part, told) = check_parts(lesson, "tiny.py")
     assert (part.name, told.passed) == ({6: "tiny_layer", 7: "tiny_steps"}[lesson], True)
 
 

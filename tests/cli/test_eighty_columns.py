@@ -9,7 +9,7 @@ pytest.importorskip("numpy")
 
 from naive_graph import AdamTrainer, Graph, History, Variable, gradcheck
 from naive_graph.cli.main import main
-from naive_graph.graph.printed import WIDTH, align_columns
+from naive_graph.graph.formatting import WIDTH, align_columns
 from naive_graph.views import compare
 
 EXPRESSION = "log((x - 7)**2 + 10) + " + " + ".join(f"sin(number_{at} * x)" for at in range(9))

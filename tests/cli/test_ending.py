@@ -6,7 +6,7 @@ from importlib import import_module
 
 import pytest
 
-from naive_graph.cli.main import command_line, main
+from naive_graph.cli.main import build_parser, main
 
 # For each command, the fewest words with which it is understood.
 FEWEST = {
@@ -60,14 +60,14 @@ def commands(parser, name=""):
 
 
 def test_every_command_is_tried_here():
-    assert sorted(commands(command_line())) == sorted(FEWEST)
+    assert sorted(commands(build_parser())) == sorted(FEWEST)
     tried = {" ".join(words.split()[: 1 + words.startswith(("class ", "tiny "))]) for words in UNDONE}
     assert tried == FEWEST.keys() - {"operators"}  # which reads nothing and writes nothing
 
 
 @pytest.mark.parametrize("name", FEWEST)
 def test_a_command_runs_a_function_that_takes_its_options(name):
-    given = vars(command_line().parse_args([*name.split(), *FEWEST[name]]))
+    given = vars(build_parser().parse_args([*name.split(), *FEWEST[name]]))
     file, function = given["runs"].split(".")
     takes = inspect.signature(getattr(import_module(f"naive_graph.cli.{file}"), function))
     takes.bind(**{each: given[each] for each in given.keys() - {"command", "part", "parser", "runs"}})

@@ -14,7 +14,7 @@ import urllib.request
 import pytest
 
 from naive_graph.classroom.language import languages
-from naive_graph.cli.lessons import RECORD, hand_out, lessons_of_the_package
+from naive_graph.cli.lessons import RECORD, copy_lessons, lessons_of_the_package
 from naive_graph.cli.main import main
 from naive_graph.errors import LessonError
 
@@ -48,13 +48,13 @@ def files(folder):
 
 
 def test_every_lesson_is_copied(lessons, mine):
-    hand_out(lessons, mine)
+    copy_lessons(lessons, mine)
     assert files(mine) == {"1.ipynb": "lesson 1.ipynb", "2.ipynb": "lesson 2.ipynb"}
 
 
 def test_a_lesson_is_handed_out_without_outputs_and_is_else_the_same(mine):
     shelf = lessons_of_the_package()
-    hand_out(shelf, mine)
+    copy_lessons(shelf, mine)
     for lesson in shelf:
         given, built = (json.loads(path.read_text(encoding="utf-8")) for path in (mine / lesson.name, lesson))
         code = [cell for cell in built["cells"] if cell["cell_type"] == "code"]
@@ -67,102 +67,103 @@ def test_a_lesson_is_handed_out_without_outputs_and_is_else_the_same(mine):
 @pytest.mark.parametrize("language", ["", *languages()])
 def test_every_page_goes_with_the_lessons_that_lead_to_it(mine, monkeypatch, language):
     monkeypatch.setenv("NAIVE_GRAPH_LANGUAGE", language)
-    hand_out(lessons_of_the_package(), mine)
+    copy_lessons(lessons_of_the_package(), mine)
     texts = [each.read_text(encoding="utf-8") for each in mine.glob("*.ipynb")]
     pages = {page for text in texts for page in re.findall(r"\]\(([^)#:\s]+\.\w+)(?:#[a-z-]+)?\)", text)}
     assert pages and [page for page in pages if not (mine / page).is_file()] == []
 
 
 def test_the_glossary_that_somebody_changed_stays_as_it_is(mine):
-    hand_out(lessons_of_the_package(), mine)
+    copy_lessons(lessons_of_the_package(), mine)
     told = (mine / "notes" / "glossary.md").read_text(encoding="utf-8")
     assert told == (lessons_of_the_package()[0].parent / "notes" / "glossary.md").read_text(encoding="utf-8")
     (mine / "notes" / "glossary.md").write_text("mine")
     assert any(
-        "kept, with your changes" in line and "glossary" in line for line in hand_out(lessons_of_the_package(), mine)
+        "kept, with your changes" in line and "glossary" in line
+        for line in copy_lessons(lessons_of_the_package(), mine)
     )
 
 
 def test_a_second_copying_changes_nothing(lessons, mine):
-    hand_out(lessons, mine)
-    assert hand_out(lessons, mine) == [f"already there: {mine / name}" for name in ("1.ipynb", "2.ipynb")]
+    copy_lessons(lessons, mine)
+    assert copy_lessons(lessons, mine) == [f"already there: {mine / name}" for name in ("1.ipynb", "2.ipynb")]
 
 
 def test_work_is_kept(lessons, mine):
-    hand_out(lessons, mine)
+    copy_lessons(lessons, mine)
     (mine / "1.ipynb").write_text("my work")
-    assert hand_out(lessons, mine)[0] == f"kept, with your changes: {mine / '1.ipynb'}"
+    assert copy_lessons(lessons, mine)[0] == f"kept, with your changes: {mine / '1.ipynb'}"
     assert files(mine) == {"1.ipynb": "my work", "2.ipynb": "lesson 2.ipynb"}
 
 
 def test_a_newer_lesson_is_put_beside_the_work(lessons, mine):
-    hand_out(lessons, mine)
+    copy_lessons(lessons, mine)
     (mine / "1.ipynb").write_text("my work")
     lessons[0].write_text(notebook("newer lesson"))
-    assert hand_out(lessons, mine)[0].endswith(f"the newer lesson is {mine / '1-new.ipynb'}")
+    assert copy_lessons(lessons, mine)[0].endswith(f"the newer lesson is {mine / '1-new.ipynb'}")
     assert files(mine) == {"1.ipynb": "my work", "1-new.ipynb": "newer lesson", "2.ipynb": "lesson 2.ipynb"}
 
 
 def test_a_newer_lesson_is_put_beside_only_once(lessons, mine):
-    hand_out(lessons, mine)
+    copy_lessons(lessons, mine)
     (mine / "1.ipynb").write_text("my work")
     lessons[0].write_text(notebook("newer lesson"))
-    hand_out(lessons, mine)
-    hand_out(lessons, mine)
+    copy_lessons(lessons, mine)
+    copy_lessons(lessons, mine)
     assert sorted(files(mine)) == ["1-new.ipynb", "1.ipynb", "2.ipynb"]
 
 
 def test_work_in_the_newer_lesson_is_kept_too(lessons, mine):
     for text in ("second", "third"):
-        hand_out(lessons, mine)
+        copy_lessons(lessons, mine)
         for path in mine.glob("1*.ipynb"):
             path.write_text(f"my work before the {text}")
         lessons[0].write_text(notebook(text))
-    hand_out(lessons, mine)
+    copy_lessons(lessons, mine)
     assert files(mine)["1-new2.ipynb"] == "third"
     assert files(mine)["1-new.ipynb"] == files(mine)["1.ipynb"] == "my work before the third"
 
 
 def test_a_lesson_that_was_left_alone_is_renewed(lessons, mine):
-    hand_out(lessons, mine)
+    copy_lessons(lessons, mine)
     lessons[0].write_text(notebook("newer lesson"))
-    assert hand_out(lessons, mine)[0] == f"renewed (you had not changed it): {mine / '1.ipynb'}"
+    assert copy_lessons(lessons, mine)[0] == f"renewed (you had not changed it): {mine / '1.ipynb'}"
     assert files(mine) == {"1.ipynb": "newer lesson", "2.ipynb": "lesson 2.ipynb"}
 
 
 def test_a_file_that_was_there_before_counts_as_work(lessons, mine):
     mine.mkdir()
     (mine / "1.ipynb").write_text("somebody's file")
-    hand_out(lessons, mine)
+    copy_lessons(lessons, mine)
     assert files(mine)["1.ipynb"] == "somebody's file"
     assert files(mine)["1-new.ipynb"] == "lesson 1.ipynb"
 
 
 @pytest.mark.parametrize("spoilt", ["", "{", "[]", '{"1.ipynb": 3}', "\x00"])
 def test_work_is_kept_when_the_record_is_spoilt(lessons, mine, spoilt):
-    hand_out(lessons, mine)
+    copy_lessons(lessons, mine)
     (mine / "1.ipynb").write_text("my work")
     (mine / RECORD).write_text(spoilt)
-    hand_out(lessons, mine)
+    copy_lessons(lessons, mine)
     assert files(mine)["1.ipynb"] == "my work"
 
 
 def test_a_lesson_that_the_learner_removed_comes_back(lessons, mine):
-    hand_out(lessons, mine)
+    copy_lessons(lessons, mine)
     (mine / "1.ipynb").unlink()
-    hand_out(lessons, mine)
+    copy_lessons(lessons, mine)
     assert files(mine)["1.ipynb"] == "lesson 1.ipynb"
 
 
 def test_a_folder_that_cannot_be_written_is_refused(lessons, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(LessonError, match="Choose another folder"):
-        hand_out(lessons, tmp_path / "file" / "mine")
+        copy_lessons(lessons, tmp_path / "file" / "mine")
 
 
 def test_the_lessons_own_folder_is_refused(lessons):
     with pytest.raises(LessonError, match="where the lessons come from"):
-        hand_out(lessons, lessons[0].parent)
+        copy_lessons(lessons, lessons[0].parent)
 
 
 def test_the_package_brings_lessons_that_are_notebooks():

@@ -9,7 +9,7 @@ pytest.importorskip("opt_einsum")
 
 from naive_graph import operators
 from naive_graph.cli.main import main
-from naive_graph.graph.printed import WIDTH
+from naive_graph.graph.formatting import WIDTH
 
 
 def test_the_table_has_a_line_for_every_operator(capsys):

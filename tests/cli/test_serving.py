@@ -6,7 +6,7 @@ import os
 import pytest
 from browsing import answering
 
-from naive_graph.cli.serving import server
+from naive_graph.cli.serving import make_server
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def asked(tmp_path):
         os.symlink(outside / "secret.txt", folder / "file")
     except OSError:
         pytest.skip("this system makes no links")
-    serving = server(folder)
+    serving = make_server(folder)
 
     def ask(path, host="127.0.0.1", method="GET"):
         connection = http.client.HTTPConnection("127.0.0.1", serving.server_port, timeout=30)

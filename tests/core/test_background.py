@@ -12,7 +12,7 @@ from making import finish
 
 from naive_graph.core import background
 from naive_graph.core.background import BackgroundTask
-from naive_graph.core.imports import GcPause
+from naive_graph.core.optional_deps import GcPause
 from naive_graph.graph.derive import gc_paused
 
 
@@ -128,7 +128,7 @@ def test_a_gradient_that_begins_while_code_is_made_leaves_collection_on():
 GC_PAUSE = """
 import gc, os
 from threading import Event, Thread
-from naive_graph.core.imports import GcPause
+from naive_graph.core.optional_deps import GcPause
 held, is_there = Event(), Event()
 
 def wait():

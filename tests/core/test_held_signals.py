@@ -6,7 +6,7 @@ from contextlib import contextmanager, suppress
 
 import pytest
 
-from naive_graph.core import imports
+from naive_graph.core import optional_deps
 
 
 class Alarm(Exception):
@@ -19,7 +19,7 @@ def raising_at(count):
     left = [count]
 
     def line(frame, event, _):
-        if event == "line" and frame.f_code.co_filename == imports.__file__:
+        if event == "line" and frame.f_code.co_filename == optional_deps.__file__:
             left[0] -= 1
             if left[0] == 0:
                 raise Alarm
@@ -33,7 +33,9 @@ def raising_at(count):
         sys.settrace(before)
 
 
-@pytest.mark.parametrize("block", [imports.defer_sigint, lambda: imports.interrupts_to(print)], ids=["held", "to"])
+@pytest.mark.parametrize(
+    "block", [optional_deps.defer_sigint, lambda: optional_deps.interrupts_to(print)], ids=["held", "to"]
+)
 def test_whatever_raises_at_any_line_ctrl_c_is_as_it_was(block):
     before = signal.getsignal(signal.SIGINT)
     for count in range(1, 100):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import naive_graph as ng
 from naive_graph import Graph, LeafNode, Variable
 from naive_graph.core import numpy_protocol
-from naive_graph.core.guesses import guesses
+from naive_graph.core.did_you_mean import names_elsewhere
 from naive_graph.core.rules import RULES
 from naive_graph.errors import OperandError
 
@@ -79,7 +79,7 @@ def test_every_other_function_of_numpys_is_refused_with_a_repair():
     for name in set(UFUNCS) - set(OURS) - {"equal", "not_equal"}:
         with pytest.raises(OperandError, match=r"NumPy's \w+ cannot take a Variable\. .*[.)]$") as found:
             UFUNCS[name](*[x, 2.0][: UFUNCS[name].nin])
-        repair = guesses("numpy").get(UFUNCS[name].__name__, "Use naive_graph's functions")
+        repair = names_elsewhere("numpy").get(UFUNCS[name].__name__, "Use naive_graph's functions")
         assert repair.split("{")[0] in str(found.value)
 
 
@@ -89,7 +89,7 @@ def test_every_other_function_of_numpys_is_refused_with_a_repair():
 @given(st.floats(0.5, 8.0), st.sampled_from([-1.0, 1.0]))
 def test_what_to_write_instead_computes_the_function(name, a, sign):
     x = a * sign if name in ("cbrt", "deg2rad", "rad2deg", "copysign", "fmax") else a
-    text = guesses("numpy")[name].removeprefix("Write ")
+    text = names_elsewhere("numpy")[name].removeprefix("Write ")
     expected = UFUNCS[name](*[x, 1.0 - a][: UFUNCS[name].nin])
     with Graph.scratch():
         nodes = {"x": Variable(x), "a": Variable(x), "b": Variable(1.0 - a)}

@@ -5,9 +5,9 @@ from graphs import any_graph, build
 from hypothesis import given, settings
 
 from naive_graph import Graph, Operator, PlaceHolder, Variable, gradients
-from naive_graph.core.plan import Plan, kahn, plan_for
+from naive_graph.core.plan import Plan, plan_for, sort_topologically
 from naive_graph.errors import GraphCycleError
-from naive_graph.graph.registry import CURRENT
+from naive_graph.graph.node_factory import CURRENT
 
 
 def order(*targets):
@@ -93,7 +93,7 @@ def test_gradients_find_what_depends_on_a_leaf_through_what_responds():
     x, z = Variable(2.0), Variable(1.0)
     y = (x > 0) * z + x
     plan = plan_for(CURRENT.tables, [y.row])
-    found = plan.leads_from([list(plan.rows).index(x.row)])
+    found = plan.depends_on([list(plan.rows).index(x.row)])
     depends = {Graph.node_list[row].row for row, leads in zip(plan.rows, found) if leads}
     assert depends == {x.row, y.row}  # a comparison does not respond
     Graph.forward(gradients(y, x))
@@ -149,4 +149,4 @@ def test_an_empty_graph_has_an_empty_plan():
 
 
 def test_kahn_leaves_out_what_was_not_asked_for():
-    assert kahn([0, 2], [0, 0, 1], [[2], [], []]) == [0, 2]
+    assert sort_topologically([0, 2], [0, 0, 1], [[2], [], []]) == [0, 2]

@@ -8,7 +8,7 @@ import sys
 import pytest
 from terminals import seen_in_a_terminal
 
-from naive_graph.core.progress import _settings, is_watched
+from naive_graph.core.progress import _settings, shows_bars
 
 IMPATIENT = (
     "from naive_graph.core import progress as room; room.PATIENCE = 0.0; room.PACE = 0.0; progress = room.progress"
@@ -70,7 +70,7 @@ def test_no_thread_is_started():
 
 def test_nobody_watches_a_stream_that_is_closed_or_missing(monkeypatch):
     monkeypatch.setattr(sys, "stderr", None)
-    assert not is_watched()
+    assert not shows_bars()
 
 
 @pytest.mark.parametrize("columns", [60, 80])

@@ -6,7 +6,7 @@ from graphs import any_graph, build
 from hypothesis import given, settings
 
 from naive_graph import Graph, Variable
-from naive_graph.core.plan import kahn, plan_for
+from naive_graph.core.plan import plan_for, sort_topologically
 from naive_graph.core.sweep import (
     Contributed,
     Enqueued,
@@ -17,7 +17,7 @@ from naive_graph.core.sweep import (
     forward_sweep,
     reverse_sweep,
 )
-from naive_graph.graph.registry import CURRENT
+from naive_graph.graph.node_factory import CURRENT
 
 
 def product_and_sum():
@@ -83,11 +83,11 @@ def test_a_sweep_that_nobody_hears_computes_the_same(recipe):
 
 
 def test_kahn_is_first_in_first_out_by_edge():
-    assert kahn(range(4), [0, 0, 2, 2], [[3, 2], [2], [3], []]) == [0, 1, 2, 3]
+    assert sort_topologically(range(4), [0, 0, 2, 2], [[3, 2], [2], [3], []]) == [0, 1, 2, 3]
 
 
 def test_what_lies_on_a_cycle_never_gets_ready():
-    assert kahn(range(3), [0, 2, 1], [[1], [2], [1]]) == [0]
+    assert sort_topologically(range(3), [0, 2, 1], [[1], [2], [1]]) == [0]
 
 
 def test_a_plan_is_kept_until_the_tables_change():

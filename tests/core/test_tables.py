@@ -14,7 +14,7 @@ from naive_graph.core.rules import RULES
 from naive_graph.core.tables import CONSTANT, NEVER, PLACEHOLDER, VARIABLE, Tables, group_by_key
 from naive_graph.core.waiting import NewRows
 from naive_graph.errors import StaleNodeError
-from naive_graph.graph.registry import CURRENT
+from naive_graph.graph.node_factory import CURRENT
 
 CODE: CodeType = compile("x + y", "a learner's file", "eval")
 

@@ -11,7 +11,7 @@ from naive_graph.core.plan import plan_for
 from naive_graph.core.rules import BY_NUMBER
 from naive_graph.engines.passes.ir import DOT, IR, LARGEST, NONE, REDUCE, TOTAL, Lanes
 from naive_graph.engines.passes.reverse_symbolic import Count
-from naive_graph.graph.registry import CURRENT
+from naive_graph.graph.node_factory import CURRENT
 
 EPS = 2.0**-53
 

@@ -11,7 +11,7 @@ from naive_graph import PlaceHolder
 from naive_graph.engines.compiled.plan import CompiledPlan
 from naive_graph.engines.passes.ir import NONE, FedInput, Lanes
 from naive_graph.engines.passes.lowering import Lowering
-from naive_graph.graph.registry import CURRENT
+from naive_graph.graph.node_factory import CURRENT
 
 
 def lowered(outputs, wrt, batched=(), find=True):

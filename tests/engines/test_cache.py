@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from naive_graph.core.files import users_folder
+from naive_graph.core.files import user_folder
 from naive_graph.engines.llvm import cache, compile
 from naive_graph.engines.llvm.compile import compiled
 from naive_graph.errors import FolderError
@@ -75,7 +75,7 @@ def test_where_there_is_no_home_the_folder_is_not_guessed(monkeypatch, platform,
     variable = f"NAIVE_GRAPH_{kind.upper()}"
     monkeypatch.setenv(variable, chosen) if chosen else monkeypatch.delenv(variable, raising=False)
     with pytest.raises(FolderError, match=f"There is no home for ~.* Name one: {variable}=/a/folder"):
-        users_folder(kind)
+        user_folder(kind)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="elsewhere a home is looked for in another way")

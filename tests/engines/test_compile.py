@@ -8,7 +8,7 @@ import sys
 import llvmlite
 import pytest
 
-from naive_graph.engines import choice
+from naive_graph.engines import select
 from naive_graph.engines.llvm import compile
 from naive_graph.engines.llvm.compile import compiled
 from naive_graph.errors import MissingToolError
@@ -123,7 +123,7 @@ def test_an_llvmlite_whose_library_cannot_be_loaded_is_a_missing_one(monkeypatch
 def test_an_llvmlite_that_cannot_be_used_leaves_the_choice_with_the_reference(monkeypatch):
     monkeypatch.setattr(llvmlite.binding, "llvm_version_info", (15, 0, 7))
     monkeypatch.setattr(compile, "llvmlite", compile.llvmlite.__wrapped__)
-    assert not choice._can_compile.__wrapped__()
+    assert not select._can_compile.__wrapped__()
 
 
 def test_a_ctrl_c_while_code_is_compiled_comes_after_it(monkeypatch):
@@ -201,7 +201,7 @@ def test_compiling_again_and_again_takes_no_more_and_more_memory():
 FINALIZER = """
 import gc
 from naive_graph import Graph, Program, Variable
-from naive_graph.engines.choice import AHEAD
+from naive_graph.engines.select import AHEAD
 
 x = Variable(2.0)
 y = x

@@ -10,7 +10,7 @@ import naive_graph as ng
 from naive_graph import Graph, PlaceHolder, Program, Variable
 from naive_graph.core.rules import RULES
 from naive_graph.engines.llvm import compile
-from naive_graph.engines.llvm.compile import MOST, MOST_OPTIMISED, OPERAND, check, weight
+from naive_graph.engines.llvm.compile import MOST, MOST_OPTIMISED, OPERAND, check, estimate_cost
 from naive_graph.engines.llvm.emit import NotCompilable
 
 pytestmark = pytest.mark.filterwarnings("ignore::naive_graph.errors.EngineWarning")
@@ -109,7 +109,7 @@ def test_llvm_is_never_given_more_than_it_does_in_a_second(given, which):
         if place == which:
             everywhere(y, leaves)
     for text, optimised in given:
-        assert weight(text) <= (MOST_OPTIMISED if optimised else MOST)
+        assert estimate_cost(text) <= (MOST_OPTIMISED if optimised else MOST)
     assert given or which == 4
 
 
@@ -119,7 +119,7 @@ def test_batches_and_descents_are_bounded_too(given):
     program = Program(ng.mean(y), wrt=ws, inputs=[p])
     program([0.1] * 20)
     Program(Graph.sum([rolled(290)(w) for w in ws]), wrt=ws).minimize(1e-3, 3)
-    assert given and all(weight(text) <= MOST for text, _ in given)
+    assert given and all(estimate_cost(text) <= MOST for text, _ in given)
     functions = [function for text, _ in given for function in text.split("\ndefine ")]
     assert max(function.count("\n") for function in functions) < 10_000  # in one of 26,000 lines LLVM takes 30 s
 
@@ -133,7 +133,7 @@ def test_what_is_too_long_is_refused_and_named():
 
 
 def test_operands_of_calls_count_as_instructions():
-    assert weight(TWICE.format("", "twice", "half")) == 5 + 2 * OPERAND
+    assert estimate_cost(TWICE.format("", "twice", "half")) == 5 + 2 * OPERAND
 
 
 def test_an_operator_too_long_to_be_compiled_runs_on_the_reference_engine():

@@ -13,7 +13,7 @@ from naive_graph.core import plan as planning
 from naive_graph.core.rules import RULES
 from naive_graph.core.tables import Tables
 from naive_graph.engines.direct import engine as direct
-from naive_graph.graph.registry import CURRENT
+from naive_graph.graph.node_factory import CURRENT
 
 LAW = settings(max_examples=12, deadline=None)
 EXACT = {
@@ -52,7 +52,7 @@ def check_alike(nodes, **how):
 @LAW
 @given(any_graph())
 def test_the_compiled_writer_of_rows_and_the_plain_one_write_the_same_columns(recipe):
-    direct.the_kernel()
+    direct.shared_kernel()
     written = []
     for writer in (Tables.write_quickly, None):
         with pytest.MonkeyPatch.context() as patch, Graph.scratch():

@@ -16,7 +16,7 @@ from naive_graph.engines.compiled.writer import LANES
 from naive_graph.engines.llvm.compile import object_code
 from naive_graph.engines.llvm.emit import NotCompilable, literal
 from naive_graph.engines.llvm.functions import Module, trace
-from naive_graph.engines.llvm.tracing import in_registers
+from naive_graph.engines.llvm.tracing import traceable
 from naive_graph.errors import ArityError
 
 on_both_widths = pytest.mark.parametrize("width", [1, LANES])
@@ -138,7 +138,7 @@ def test_a_rule_with_too_few_operands_is_refused(width):
 
 
 def test_a_function_of_pythons_own_is_called_as_it_is():
-    assert in_registers(abs) is abs and in_registers(_endless) is _endless
+    assert traceable(abs) is abs and traceable(_endless) is _endless
 
 
 @on_both_widths

@@ -11,7 +11,7 @@ pytest.importorskip("llvmlite")
 import numpy as np
 
 from naive_graph.engines.llvm.machine import machine
-from naive_graph.engines.llvm.typed import Floats, Longs
+from naive_graph.engines.llvm.values import Floats, Longs
 
 
 class Points(NamedTuple):

@@ -6,9 +6,9 @@ from ir_values import evaluated, same, table_values
 from random_graphs import random_graph, seeds, sizes
 
 from naive_graph import Graph, Variable
-from naive_graph.engines.compiled.listing import listing
+from naive_graph.engines.compiled.listing import list_runs
 from naive_graph.engines.passes.build_ir import build_ir
-from naive_graph.graph.registry import CURRENT
+from naive_graph.graph.node_factory import CURRENT
 
 
 @given(seeds, sizes)
@@ -16,7 +16,7 @@ from naive_graph.graph.registry import CURRENT
 def test_a_row_has_its_bits_where_the_listing_says_that_it_went(seed, size):
     with Graph.scratch():
         target = random_graph(seed, size, odd=0.3)[-1]
-        found = listing(CURRENT.tables, [target.row])
+        found = list_runs(CURRENT.tables, [target.row])
         ir, rows = build_ir(CURRENT.tables, [target.row])
         assert np.array_equal(rows, found.rows)
         before, after = evaluated(ir, table_values()), evaluated(found.ir, table_values())
@@ -29,7 +29,7 @@ def test_a_row_has_its_bits_where_the_listing_says_that_it_went(seed, size):
 def test_every_computed_row_is_left_by_one_instruction_of_its_name_in_a_slot_of_its_own(seed, size):
     with Graph.scratch():
         target = random_graph(seed, size, odd=0.3)[-1]
-        found = listing(CURRENT.tables, [target.row])
+        found = list_runs(CURRENT.tables, [target.row])
         computed = found.ir.computed().tolist()
         left = {slot: each.name for each in found.instructions for slot in range(each.first, each.first + each.rows)}
         assert sum(each.rows for each in found.instructions) == len(left) == len(computed)
@@ -39,6 +39,6 @@ def test_every_computed_row_is_left_by_one_instruction_of_its_name_in_a_slot_of_
 def test_a_product_goes_into_the_dot_that_adds_it_up():
     x, y = Variable(2.0), Variable(3.0)
     z = x * y + x * x + y
-    found = listing(z.tables, [z.row])
+    found = list_runs(z.tables, [z.row])
     assert [found.ir.name(row) for row in range(len(found.ir))] == ["leaf", "leaf", "dot"]
     assert found.place.tolist()[2:4] == [-1, -1] and [each.name for each in found.instructions] == ["dot"]

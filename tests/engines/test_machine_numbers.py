@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from plainly import check_same, longs
 
 from naive_graph.engines.llvm.machine import library_of, machine
-from naive_graph.engines.llvm.typed import Floats, Longs
+from naive_graph.engines.llvm.values import Floats, Longs
 
 WHOLE = st.integers(-(2**31), 2**31)
 COUNT = st.integers(0, 2**31)

@@ -15,10 +15,10 @@ from running import check_same, on_compiled_engines, run
 import naive_graph as ng
 from naive_graph import Constant, Graph, Program, Variable
 from naive_graph.core.background import BackgroundTask
-from naive_graph.engines import choice
-from naive_graph.engines.choice import Setting
+from naive_graph.engines import select
 from naive_graph.engines.direct.engine import KEY
 from naive_graph.engines.llvm.compile import compiled
+from naive_graph.engines.select import Setting
 from naive_graph.errors import EngineWarning
 from naive_graph.graph import jit
 
@@ -80,7 +80,7 @@ def test_gradients_are_the_references_bit_for_bit(size, seed):
 
 
 def test_a_former_name_of_an_engine_says_once_what_it_is_called_now(monkeypatch):
-    monkeypatch.setattr(choice, "_told", set())
+    monkeypatch.setattr(select, "_told", set())
     x = Variable(2.0)
     y = x * x
     with pytest.warns(EngineWarning, match="The engine 'tape' is called 'compiled' now"):
@@ -90,7 +90,7 @@ def test_a_former_name_of_an_engine_says_once_what_it_is_called_now(monkeypatch)
         Graph.forward(engine="native")
 
 
-@pytest.mark.parametrize("engine", choice.ENGINES)
+@pytest.mark.parametrize("engine", select.ENGINES)
 def test_every_engine_answers_a_program(engine):
     x = Variable(2.0)
     value, gradient = Program(x * x + x, wrt=[x], engine=engine)()
@@ -134,9 +134,9 @@ def test_without_llvmlite_the_choice_is_the_reference_and_a_named_engine_says_wh
 
 
 def test_a_plan_moves_to_machine_code_when_it_has_run_often(monkeypatch):
-    monkeypatch.setattr(choice, "PATIENCE", 0)
+    monkeypatch.setattr(select, "PATIENCE", 0)
     monkeypatch.setattr(Setting, "default", None)
-    choice.AHEAD.result()
+    select.AHEAD.result()
     x = Variable(3.0)
     y = x * x + x
     for _ in range(3):
@@ -152,8 +152,8 @@ def test_numbers_stay_while_a_loop_moves_from_engine_to_engine(recipe):
     """From the reference engine to the direct one, and on to code of the graph's own."""
     with pytest.MonkeyPatch.context() as patch, Graph.scratch():
         Graph.on_invalid = "ignore"
-        patch.setattr(choice, "PATIENCE", 0)
-        patch.setattr(choice, "AHEAD", BackgroundTask(choice.AHEAD.result))
+        patch.setattr(select, "PATIENCE", 0)
+        patch.setattr(select, "AHEAD", BackgroundTask(select.AHEAD.result))
         patch.setattr(Setting, "default", None)
         nodes = build(recipe)
         if isinstance(nodes[-1], Constant):
@@ -164,15 +164,15 @@ def test_numbers_stay_while_a_loop_moves_from_engine_to_engine(recipe):
             Graph.backward(nodes[-1])
             seen.append([number for node in nodes for number in (node.value, node.grad)])
             finish()
-        assert choice.AHEAD.is_done()
+        assert select.AHEAD.is_done()
         for later in seen[1:]:
             check_same(later, seen[0], most=1e-9)
 
 
 def test_a_loop_goes_on_while_the_next_engine_is_made_ready(monkeypatch):
     held = Event()
-    monkeypatch.setattr(choice, "PATIENCE", 0)
-    monkeypatch.setattr(choice, "AHEAD", BackgroundTask(lambda: held.wait(60) and choice._direct()))
+    monkeypatch.setattr(select, "PATIENCE", 0)
+    monkeypatch.setattr(select, "AHEAD", BackgroundTask(lambda: held.wait(60) and select._direct()))
     monkeypatch.setattr(Setting, "default", None)
     x = Variable(3.0)
     y = x * x + x
@@ -187,10 +187,10 @@ def test_a_loop_goes_on_while_the_next_engine_is_made_ready(monkeypatch):
 
 def test_a_loop_goes_on_while_its_own_code_is_made(monkeypatch):
     held = Event()
-    monkeypatch.setattr(choice, "PATIENCE", 0)
+    monkeypatch.setattr(select, "PATIENCE", 0)
     monkeypatch.setattr(Setting, "default", None)
     monkeypatch.setattr(jit, "compiled", lambda text: held.wait(60) and compiled(text))
-    choice.AHEAD.result()
+    select.AHEAD.result()
     x = Variable(3.0)
     y = x * x + x
     for ready in (False, True):
@@ -204,10 +204,10 @@ def test_a_loop_goes_on_while_its_own_code_is_made(monkeypatch):
 
 def test_code_that_is_made_for_a_graph_that_has_changed_meanwhile_is_not_used(monkeypatch):
     held = Event()
-    monkeypatch.setattr(choice, "PATIENCE", 0)
+    monkeypatch.setattr(select, "PATIENCE", 0)
     monkeypatch.setattr(Setting, "default", None)
     monkeypatch.setattr(jit, "compiled", lambda text: held.wait(60) and compiled(text))
-    choice.AHEAD.result()
+    select.AHEAD.result()
     x = Variable(3.0)
     y = x * x + x
     for _ in range(3):

@@ -10,8 +10,8 @@ from running import check_same, on_compiled_engines, run
 import naive_graph as ng
 from naive_graph import Graph, Variable
 from naive_graph.core.rules import RULES
-from naive_graph.engines import choice
-from naive_graph.engines.choice import Setting
+from naive_graph.engines import select
+from naive_graph.engines.select import Setting
 from naive_graph.errors import EngineWarning, OperandError
 
 
@@ -51,9 +51,9 @@ def test_an_opaque_operator_is_reported_at_every_run_that_asked_for_the_engine(e
 def test_what_the_choice_of_an_engine_found_out_in_silence_is_still_reported(engine, monkeypatch):
     x = Variable(0.5)
     opaque_cosine()(x)
-    monkeypatch.setattr(choice, "PATIENCE", 0)
+    monkeypatch.setattr(select, "PATIENCE", 0)
     monkeypatch.setattr(Setting, "default", None)
-    choice.AHEAD.result()
+    select.AHEAD.result()
     Graph.forward(), Graph.forward()  # the second one would compile, and cannot
     with pytest.warns(EngineWarning, match="'opaque_cosine'"):
         Graph.forward(engine=engine)
@@ -105,7 +105,7 @@ def test_an_operator_that_asks_if_compiles_and_goes_both_ways(engine, what):
         check_same(ours[0], run([x, y], y, "reference")[0])
 
 
-@pytest.mark.parametrize("engine", choice.ENGINES)
+@pytest.mark.parametrize("engine", select.ENGINES)
 @pytest.mark.parametrize(("at", "slope"), [(0.5, 1.0), (2.0, 0.0)])
 def test_the_condition_of_where_may_be_true_or_false(engine, at, slope):
     clip = ng.operator("clip1", lambda a: min(a, 1.0), [lambda a, y: ng.where(a < 1.0, 1.0, 0.0)])

@@ -14,14 +14,14 @@ import naive_graph as ng
 from naive_graph import Constant, Graph, Variable
 from naive_graph.core import sweep
 from naive_graph.core.sweep import Contributed, reverse_sweep
-from naive_graph.engines.passes.cse import share
+from naive_graph.engines.passes.cse import eliminate_common_subexpressions
 from naive_graph.engines.passes.dots import dots
 from naive_graph.engines.passes.reverse_symbolic import adjoint
 
 
 def reached(plan, wanted, seeds):
     """Which of the wanted steps the seeded results respond to."""
-    leads = plan.leads_from(wanted)
+    leads = plan.depends_on(wanted)
     return any(leads[seed] for seed in seeds)
 
 
@@ -30,7 +30,7 @@ def agree_with_the_sweep(nodes, wanted_of):
     plan, values = plan_values(nodes)
     wanted = wanted_of(plan)
     seeds = dict.fromkeys(plan.targets, 1.0)
-    expected = sweep.differentiate(plan, values, seeds, plan.leads_from(wanted))
+    expected = sweep.differentiate(plan, values, seeds, plan.depends_on(wanted))
     grown, adjoints = adjoint(ir_of(plan), list(seeds), np.array(wanted, np.int32))
     edges(grown)
     found = evaluated(grown, values)
@@ -69,7 +69,7 @@ def test_dots_and_sharing_keep_derivatives_within_the_bound(seed, size):
         ir, place = dots(ir_of(plan), np.array([*target, *leaves], np.int32))
         grown, adjoints = adjoint(ir, place[target].tolist(), place[wanted])
         rows = adjoints[place[wanted]]
-        small, to = share(grown, rows[rows >= 0])
+        small, to = eliminate_common_subexpressions(grown, rows[rows >= 0])
         found = evaluated(small, values)
         expected, magnitudes = with_magnitudes(plan, values)
         for step, row in zip(leaves, rows.tolist(), strict=True):

@@ -9,9 +9,9 @@ from random_graphs import random_graph, seeds, sizes
 
 from naive_graph import Constant, Graph, Variable
 from naive_graph.engines.passes.build_ir import build_ir
-from naive_graph.engines.passes.cse import share
+from naive_graph.engines.passes.cse import eliminate_common_subexpressions
 from naive_graph.engines.passes.dots import dots
-from naive_graph.graph.registry import CURRENT
+from naive_graph.graph.node_factory import CURRENT
 
 
 def flattened(nodes):
@@ -21,7 +21,7 @@ def flattened(nodes):
 
 def shared(*nodes):
     ir, wanted = flattened(nodes)
-    return share(ir, wanted)[0]
+    return eliminate_common_subexpressions(ir, wanted)[0]
 
 
 @given(seeds, sizes)
@@ -32,7 +32,7 @@ def test_sharing_changes_no_bit(seed, size):
         ir, _ = flattened(nodes)
         ir, _ = dots(ir, np.empty(0, np.int32))
         wanted = np.array(Random(seed).choices(range(len(ir)), k=3), np.int32)
-        small, place = share(ir, wanted)
+        small, place = eliminate_common_subexpressions(ir, wanted)
         edges(small)
         before, after = evaluated(ir, table_values()), evaluated(small, table_values())
         assert (place[wanted] >= 0).all()
@@ -46,7 +46,7 @@ def test_nothing_dead_or_double_is_left(seed, size):
         nodes = random_graph(seed, size, odd=0.3)
         ir, _ = flattened(nodes)
         wanted = np.array(Random(seed).choices(range(len(ir)), k=3), np.int32)
-        small, place = share(ir, wanted)
+        small, place = eliminate_common_subexpressions(ir, wanted)
         assert set(range(len(small))) == set(small.operands.tolist()) | set(place[wanted].tolist())
         operators = [(int(small.kinds[row]), *small.of(row)) for row in range(len(small)) if small.of(row)]
         assert len(operators) == len(set(operators))

@@ -8,7 +8,7 @@ from taped import batch_plan, lowered, random_plan
 from unrolled import network
 
 from naive_graph import Graph
-from naive_graph.engines.compiled.schedule import DENSE_LEAST, Outer, operands_of, steps_of
+from naive_graph.engines.compiled.schedule import DENSE_LEAST, Outer, operands_of, schedule_section
 from naive_graph.engines.passes.dense_layers import DenseLayer, find_dense_layers
 from naive_graph.engines.passes.ir import NONE
 from naive_graph.engines.passes.stages import sections
@@ -55,7 +55,7 @@ def tiled(ir):
         if part.group == 0:
             done |= set(part.rows.tolist())
             continue
-        steps = steps_of(ir, part)
+        steps = schedule_section(ir, part)
         assert sorted(row for step in steps for row in rows_of(step)) == part.rows.tolist()
         for step in steps:
             assert needs_of(ir, step) <= done and fits(ir, step)

@@ -12,7 +12,7 @@ from naive_graph import Constant, Graph, Variable
 from naive_graph.engines.passes.build_ir import build_ir
 from naive_graph.engines.passes.dots import dots
 from naive_graph.engines.passes.ir import ADD, DOT, MUL, NONE
-from naive_graph.graph.registry import CURRENT
+from naive_graph.graph.node_factory import CURRENT
 
 
 def flattened(*nodes):

@@ -15,11 +15,11 @@ import naive_graph as ng
 from naive_graph import Constant, Graph, PlaceHolder, Program, Variable
 from naive_graph.engines.passes import roll_samples as passes
 from naive_graph.engines.passes.build_ir import build_ir
-from naive_graph.engines.passes.cse import share
+from naive_graph.engines.passes.cse import eliminate_common_subexpressions
 from naive_graph.engines.passes.dots import dots
 from naive_graph.engines.passes.ir import TOTAL
 from naive_graph.engines.passes.roll_samples import lanes
-from naive_graph.graph.registry import CURRENT
+from naive_graph.graph.node_factory import CURRENT
 
 KINDS = st.sampled_from([Constant, PlaceHolder, Variable])
 
@@ -87,7 +87,7 @@ def test_a_graph_without_samples_keeps_its_values(seed, size):
 def test_a_network_becomes_lanes_of_one_network(data):
     loss = network(20, data=data)
     new = keeps_every_bit([loss.total], loss.weights)
-    small, _ = share(new, np.array([len(new) - 1], np.int32))
+    small, _ = eliminate_common_subexpressions(new, np.array([len(new) - 1], np.int32))
     assert new.samples == [1, 20] and len(small) - len(small.leaves()) < 15
 
 

@@ -9,7 +9,7 @@ from naive_graph import Graph
 from naive_graph.engines.passes.build_ir import build_ir
 from naive_graph.engines.passes.ir import NONE, Sample
 from naive_graph.engines.passes.lowering import PASSES, Wanted
-from naive_graph.graph.registry import CURRENT
+from naive_graph.graph.node_factory import CURRENT
 
 KEEPING = {each.name: each for each in PASSES if each.name not in ("powers", "batch", "adjoint")}
 

@@ -16,7 +16,7 @@ from naive_graph.engines.passes.build_ir import build_ir
 from naive_graph.engines.passes.ir import MUL, NONE, REDUCE, TOTAL
 from naive_graph.engines.passes.stages import sections
 from naive_graph.engines.passes.strength_reduction import powers
-from naive_graph.graph.registry import CURRENT
+from naive_graph.graph.node_factory import CURRENT
 
 NORMALISED = """
     0 leaf

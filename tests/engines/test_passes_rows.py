@@ -10,7 +10,7 @@ from random_graphs import random_graph, seeds, sizes
 from naive_graph import Graph, Variable
 from naive_graph.core.plan import plan_for
 from naive_graph.engines.passes.build_ir import build_ir
-from naive_graph.graph.registry import CURRENT
+from naive_graph.graph.node_factory import CURRENT
 
 
 def flattened(nodes):

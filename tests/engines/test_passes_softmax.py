@@ -12,7 +12,7 @@ import naive_graph as ng
 from naive_graph import Graph, Variable
 from naive_graph.engines.passes.build_ir import build_ir
 from naive_graph.engines.passes.softmax import softmax
-from naive_graph.graph.registry import CURRENT
+from naive_graph.graph.node_factory import CURRENT
 
 NUMBERS = st.one_of(st.floats(-800, 800), st.sampled_from(ODD))
 

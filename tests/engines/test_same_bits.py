@@ -15,7 +15,7 @@ from naive_graph.engines.compiled.generator import WIDE, Generator
 from naive_graph.engines.compiled.plan import CompiledPlan
 from naive_graph.engines.compiled.runs import LevelRuns
 from naive_graph.engines.passes.lowering import Lowering
-from naive_graph.graph.registry import CURRENT
+from naive_graph.graph.node_factory import CURRENT
 
 ONE = [lambda x: x.sin(), lambda x: x.tanh(), lambda x: ng.sigmoid(x), lambda x: x.cos(), lambda x: (x * x + 1.0).log()]
 TWO = [lambda x, y: x + y, lambda x, y: x - y * 0.5, lambda x, y: x * y * 0.3, lambda x, y: x / (y * y + 1.0)]

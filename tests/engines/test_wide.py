@@ -8,8 +8,8 @@ from running import check_same, run
 
 import naive_graph as ng
 from naive_graph import Graph, Program, Variable
-from naive_graph.engines.choice import AHEAD, Setting
 from naive_graph.engines.llvm import compile as compiling
+from naive_graph.engines.select import AHEAD, Setting
 from naive_graph.errors import EngineWarning
 
 WIDE = {"sum": Graph.sum, "prod": Graph.prod, "logsumexp": ng.logsumexp}
@@ -53,7 +53,7 @@ def test_the_slopes_of_thousands_of_operands_of_a_function_are_left_to_the_refer
 
 def test_a_small_loss_in_a_large_graph_takes_no_short_way(monkeypatch):
     monkeypatch.setattr(Setting, "default", None)
-    monkeypatch.setattr("naive_graph.engines.choice.PATIENCE", 0)
+    monkeypatch.setattr("naive_graph.engines.select.PATIENCE", 0)
     x = Variable(0.5)
     y, _ = x * x, [x.sin() for _ in range(2_000)]
     AHEAD.result()

@@ -25,7 +25,7 @@ from naive_graph.core.plan import Plan
 from naive_graph.core.rules import BY_NUMBER, RULES
 from naive_graph.core.sweep import differentiate, evaluate
 from naive_graph.errors import NodeError, PlaceHolderError
-from naive_graph.graph.run_checks import checked_leaf_values
+from naive_graph.graph.run_checks import initial_values
 
 CASES = [(rule.name, arity) for rule in BY_NUMBER[:BUILT_IN] for arity in ([rule.arity] if rule.arity else range(1, 5))]
 needs_gcc = pytest.mark.skipif(not shutil.which("gcc"), reason="no C compiler here")
@@ -37,7 +37,7 @@ def reference(y, inputs, point):
     for leaf, value in zip(inputs, point, strict=True):
         leaf.value = value
     plan = Plan(y.tables, [y.row])
-    values = checked_leaf_values(y.tables, plan)
+    values = initial_values(y.tables, plan)
     evaluate(plan, values)
     adjoints = differentiate(plan, values, {plan.targets[0]: 1.0}, plan.varies())
     found = dict(zip(plan.rows, adjoints))

@@ -61,7 +61,7 @@ try:
     import _interpreters as interpreters
 except ImportError:
     import _xxsubinterpreters as interpreters
-inside = "from naive_graph.core.imports import defer_sigint\\nwith defer_sigint(): import fractions"
+inside = "from naive_graph.core.optional_deps import defer_sigint\\nwith defer_sigint(): import fractions"
 failed = interpreters.run_string(interpreters.create(), inside)
 assert failed is None, failed
 """

@@ -21,7 +21,7 @@ from naive_graph.errors import (
     StaleGraphError,
     StaleNodeError,
 )
-from naive_graph.graph.registry import CURRENT
+from naive_graph.graph.node_factory import CURRENT
 
 # --- handles ---
 

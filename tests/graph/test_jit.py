@@ -7,9 +7,9 @@ from graphs import any_graph, build
 from hypothesis import HealthCheck, given, settings
 
 from naive_graph import Constant, Graph, Variable, log, record, sqrt
-from naive_graph.engines.choice import Setting
+from naive_graph.engines.select import Setting
 from naive_graph.errors import NumericError, StaleGraphError
-from naive_graph.graph.registry import CURRENT
+from naive_graph.graph.node_factory import CURRENT
 
 
 @pytest.fixture(autouse=True)

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from naive_graph import Graph, Variable, gradients, hessian, logsumexp, softmax
-from naive_graph.graph.registry import CURRENT
+from naive_graph.graph.node_factory import CURRENT
 
 NUMBERS = [0.1 * place - 0.003 * place * place for place in range(40)]
 

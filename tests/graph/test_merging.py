@@ -8,7 +8,7 @@ from hypothesis import given, settings
 
 import naive_graph as ng
 from naive_graph import Graph, Variable
-from naive_graph.graph.registry import CURRENT
+from naive_graph.graph.node_factory import CURRENT
 
 
 def test_a_sum_of_three_is_one_node():

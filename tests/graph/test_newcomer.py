@@ -35,7 +35,7 @@ from naive_graph import (
     total,
     where,
 )
-from naive_graph.core.imports import defer_sigint
+from naive_graph.core.optional_deps import defer_sigint
 from naive_graph.errors import (
     DrawingError,
     FeedError,

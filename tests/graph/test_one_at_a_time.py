@@ -24,7 +24,7 @@ from naive_graph.cli.expression import read
 from naive_graph.core import fork_safety
 from naive_graph.core.lock import GUARD, LOCK
 from naive_graph.errors import ReentrantCallError, StaleGraphError, StaleNodeError
-from naive_graph.graph.registry import CURRENT
+from naive_graph.graph.node_factory import CURRENT
 
 # Python looks for signals when it enters a function, after a call of something written in C, and on jumping back.
 LOOKS = {opcode.opmap[name] for name in ("RESUME", "CALL", "CALL_FUNCTION_EX", "JUMP_BACKWARD") if name in opcode.opmap}

@@ -14,7 +14,7 @@ from naive_graph.errors import FeedError
 from naive_graph.interop.onnx.import_graph import mapping_of, why_unsupported
 from naive_graph.interop.onnx.network import OnnxNetwork
 from naive_graph.interop.onnx.reading import OnnxContent, read
-from naive_graph.interop.onnx.steps import check_known
+from naive_graph.interop.onnx.steps import check_supported
 from naive_graph.tensor.operators.mapping import Input
 
 FLOATS = (TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.BFLOAT16)
@@ -25,7 +25,7 @@ class Prepared(BackendRep):
 
     def __init__(self, model: Any) -> None:
         self.content: OnnxContent = read(model)
-        check_known(self.content.steps, why_unsupported)
+        check_supported(self.content.steps, why_unsupported)
         self.known = known_inputs(self.content)
 
     def network(self, inputs: Any) -> OnnxNetwork:

@@ -9,7 +9,7 @@ from onnx import defs
 
 from naive_graph.errors import NumericError
 from naive_graph.interop.onnx.import_graph import IMPORT_RULES, mapping_of, why_unsupported
-from naive_graph.interop.onnx.steps import Application
+from naive_graph.interop.onnx.steps import OnnxStep
 
 # In forward mode a slope that is infinite meets a 0, which is NaN.
 WITHOUT_SLOPE = {"test_acosh_example": "its slope at 1 is infinite"}
@@ -83,5 +83,5 @@ def test_in_every_opset_each_attribute_of_what_is_prepared_is_read_or_refused_by
             match = mapping_of(op, opset)
             known = match[1].attributes(opset) if match else LOOKED_AT.get(op, set())
             missing += [(op, opset, each) for each in set(schema.attributes) - known if match or not why_unsupported(
-                Application(op, "", "", (), (), {}, opset))]  # fmt: skip
+                OnnxStep(op, "", "", (), (), {}, opset))]  # fmt: skip
     assert missing == []

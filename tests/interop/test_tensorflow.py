@@ -340,7 +340,7 @@ def test_without_outputs_all_parts_of_a_node_are_given():
 
 
 def test_reading_leaves_the_learners_scope_as_it_was_and_gives_no_warning():
-    from naive_graph.graph.registry import CURRENT
+    from naive_graph.graph.node_factory import CURRENT
 
     before = CURRENT.tables.scope_now
     with warnings.catch_warnings():

@@ -20,7 +20,7 @@ from naive_graph.errors import (  # noqa: E402
     NaiveGraphError,
     UnknownOperatorError,
 )
-from naive_graph.graph.registry import CURRENT  # noqa: E402
+from naive_graph.graph.node_factory import CURRENT  # noqa: E402
 from naive_graph.interop import from_tensorflow  # noqa: E402
 
 

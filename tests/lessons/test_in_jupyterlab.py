@@ -19,7 +19,7 @@ from typed import BLANKS, typed
 
 from naive_graph.classroom.judging import exercise_named
 from naive_graph.classroom.solutions import solution_text
-from naive_graph.cli.lessons import hand_out
+from naive_graph.cli.lessons import copy_lessons
 
 
 @pytest.fixture(scope="module")
@@ -204,7 +204,7 @@ SOLVED_QUICKLY = "01_"  # half a minute; the others take minutes, and .ci/run le
 )
 def test_a_lesson_is_solved_by_typing_into_jupyterlab(lesson, laboratory, browser):
     address, token, folder = laboratory
-    hand_out([lesson], folder / "mine")
+    copy_lessons([lesson], folder / "mine")
     window = browser.new_page(viewport={"width": 1300, "height": 1000})
     try:
         page = Page(window, f"{address}/lab/tree/mine/{lesson.name}?token={token}&reset")
@@ -236,7 +236,7 @@ def test_an_engine_of_ones_own_is_written_in_jupyterlabs_editor(laboratory, brow
     """As lesson 1 says it: run the cell, double-click the file, write at its end, save, check."""
     address, token, folder = laboratory
     lesson, mine = LESSONS[0], folder / "own"
-    hand_out([lesson], mine)
+    copy_lessons([lesson], mine)
     window = browser.new_page(viewport={"width": 1300, "height": 1000})
     try:
         page = Page(window, f"{address}/lab/tree/own/{lesson.name}?token={token}&reset")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from naive_graph.classroom.exercises import ALL_EXERCISES
-from naive_graph.classroom.handout import cell_texts, find_checks
+from naive_graph.classroom.handout import cell_texts, latest_checks
 
 LESSONS = Path(__file__).resolve().parents[2] / "lessons"
 each_lesson = pytest.mark.parametrize("lesson", sorted(LESSONS.glob("*.ipynb")), ids=lambda path: path.stem)
@@ -15,7 +15,7 @@ each_lesson = pytest.mark.parametrize("lesson", sorted(LESSONS.glob("*.ipynb")),
 
 def exercises(lesson):
     """The names of those that a lesson checks."""
-    return [each.name for _, each, _ in find_checks(cell_texts(json.loads(lesson.read_text(encoding="utf-8"))))]
+    return [each.name for _, each, _ in latest_checks(cell_texts(json.loads(lesson.read_text(encoding="utf-8"))))]
 
 
 def notes(lesson):

@@ -5,7 +5,7 @@ import re
 
 from lesson_files import FOLDER, titles
 
-from naive_graph.classroom.manual_marks import hand_cells
+from naive_graph.classroom.manual_marks import manually_graded_cells
 
 TEXT = (FOLDER / "notes" / "open_tasks.md").read_text(encoding="utf-8")
 TASKS = re.findall(r"^## `(\w+)`: .+\n\nAfter \*(.+)\*\. (\d+) points\.\n\n((?:(?!## ).*\n)+)", TEXT, re.MULTILINE)
@@ -28,4 +28,4 @@ def test_the_cell_that_is_shown_is_one_that_a_person_marks():
     metadata = json.loads(re.search(r"^ +(\{.*?\}\})\n", TEXT, re.DOTALL | re.MULTILINE)[1])
     (name, _, points, _), *_ = TASKS
     cell = {"cell_type": "markdown", "metadata": metadata, "source": "Since they add."}
-    assert hand_cells({"cells": [cell]}) == {name: (float(points), "Since they add.")}
+    assert manually_graded_cells({"cells": [cell]}) == {name: (float(points), "Since they add.")}

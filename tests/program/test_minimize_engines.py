@@ -83,7 +83,7 @@ def test_a_rate_may_go_up_and_down_with_the_steps(engine):
     x = Graph.Variable(6.0)
     f = (x - 7.0) ** 2
     trainer = CyclicalSGDTrainer([x], 0.01, 0.1, step_size=5, gamma=0.99)
-    trainer._after()  # a trainer takes its first two steps at the lowest rate
+    trainer._after_step()  # a trainer takes its first two steps at the lowest rate
     walked = []
     for _ in range(60):
         Graph.forward(f)

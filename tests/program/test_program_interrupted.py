@@ -12,7 +12,7 @@ from at_lines import at_line
 from naive_graph import Graph, PlaceHolder, Program, Variable, mean, total
 from naive_graph.engines.llvm import compile
 from naive_graph.errors import ReentrantCallError
-from naive_graph.graph.registry import CURRENT
+from naive_graph.graph.node_factory import CURRENT
 from naive_graph.program import backends
 from naive_graph.program.backends import DirectBackend
 

@@ -11,7 +11,7 @@ from naive_graph.core.records import ClearedColumn
 from naive_graph.core.storage import EDGE_COLUMNS, NODE_COLUMNS
 from naive_graph.core.tables import Tables
 from naive_graph.errors import NodeError
-from naive_graph.graph.registry import CURRENT
+from naive_graph.graph.node_factory import CURRENT
 from naive_graph.graph.symbolic import Expression
 
 

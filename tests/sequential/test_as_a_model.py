@@ -13,16 +13,21 @@ from written_networks import same, small
 
 from naive_graph import Graph, LeafNode, Model, Program, draw, lower
 from naive_graph.errors import SequentialError, ShapeError, TrainingError
-from naive_graph.graph.registry import CURRENT
+from naive_graph.graph.node_factory import CURRENT
 from naive_graph.sequential.layers import Activation, Conv2D, Dense, MaxPooling2D
 from naive_graph.sequential.model import Sequential
-from naive_graph.training import trainers
+from naive_graph.training import optimizers
 
 HALVES = [["copy", "FComp1", "FComp2", "FComp3", "lossComp"], ["BComp3", "BComp2", "BComp1"]]  # of `plain`
 SEVEN = [
-    trainers.SimpleSGDTrainer, trainers.CyclicalSGDTrainer, trainers.MomentumSGDTrainer, trainers.AdagradTrainer,
-    trainers.AdadeltaTrainer, trainers.RMSPropTrainer, trainers.AdamTrainer,
-]  # fmt: skip
+    optimizers.SimpleSGDTrainer,
+    optimizers.CyclicalSGDTrainer,
+    optimizers.MomentumSGDTrainer,
+    optimizers.AdagradTrainer,
+    optimizers.AdadeltaTrainer,
+    optimizers.RMSPropTrainer,
+    optimizers.AdamTrainer,
+]
 
 
 def plain(**wishes):
@@ -51,7 +56,7 @@ def test_a_trainer_moves_a_network_as_fit_does_with_it(make):
 def test_plain_descent_is_the_trainer_without_a_clip():
     one, x, y = small()
     other, _, _ = small()
-    trainer = trainers.SimpleSGDTrainer(other, other.learning_rate)
+    trainer = optimizers.SimpleSGDTrainer(other, other.learning_rate)
     trainer.set_clip_threshold(0.0)
     one.fit(x, y, epochs=3, progress=False)
     other.fit(x, y, epochs=3, trainer=trainer, progress=False)
@@ -96,7 +101,7 @@ def test_a_network_of_tensors_is_the_network():
 
 def test_batch_size_and_epochs_mean_what_they_mean_in_keras():
     network, x, y = plain()
-    trainer = trainers.AdamTrainer(network)
+    trainer = optimizers.AdamTrainer(network)
     history = network.fit(x, y, 8, 5, validation_data=(x[:4], y[:4]), trainer=trainer, progress=False)
     assert trainer.updates == 5 * 3  # of 8, 8 and 4
     assert len(history) == 5 and history.names == ["loss", "val_loss", "val_accuracy"]
@@ -110,7 +115,7 @@ def test_batch_size_and_epochs_mean_what_they_mean_in_keras():
     ({"batch_size": 2, "workers": "threads", "partition": HALVES}, SequentialError, "BATCH_TOO_SMALL: 2 must exceed 2"),
     ({"epochs": "a"}, TrainingError, "epochs"), ({"validation_data": 3}, SequentialError, "validation_data"),
     ({"trainer": "adam"}, TrainingError, "AdamTrainer(network)"), ({"workers": [3]}, SequentialError, "workers"),
-    ({"trainer": trainers.AdamTrainer}, TrainingError, "AdamTrainer(network)"),
+    ({"trainer": optimizers.AdamTrainer}, TrainingError, "AdamTrainer(network)"),
     ({"workers": "threads", "partition": 3}, SequentialError, "partition"),
     ({"shuffle": "a"}, TypeError, "shuffle"), ({"resume": "a"}, TypeError, "resume"),
 ])  # fmt: skip
@@ -126,9 +131,9 @@ def test_a_wrong_wish_is_named_and_changes_nothing(wrong, error, says):
 def test_a_trainer_of_another_model_and_a_rate_that_is_none_are_refused():
     network, x, y = plain()
     with pytest.raises(TrainingError, match="moves this network"):
-        network.fit(x, y, trainer=trainers.AdamTrainer(plain()[0]))
+        network.fit(x, y, trainer=optimizers.AdamTrainer(plain()[0]))
     with pytest.raises(SequentialError, match="trainer"):
-        network.fit(x, y, trainer=trainers.AdamTrainer(network), workers="threads")
+        network.fit(x, y, trainer=optimizers.AdamTrainer(network), workers="threads")
     network.learning_rate = "a"
     with pytest.raises(SequentialError, match="learning_rate"):
         network.fit(x, y)
@@ -159,7 +164,7 @@ def test_there_is_one_format(tmp_path):
 @pytest.mark.parametrize("what", ["model", "network", "trainer"])
 def test_a_name_without_its_ending_says_what_to_write(what, tmp_path):
     network = plain()[0]
-    saved = {"model": Model(), "network": network, "trainer": trainers.AdamTrainer(network)}[what]
+    saved = {"model": Model(), "network": network, "trainer": optimizers.AdamTrainer(network)}[what]
     with pytest.raises(TrainingError, match=r'Write save\(".*a\.npz"\)'):
         saved.save(tmp_path / "a")
     assert not list(tmp_path.iterdir())

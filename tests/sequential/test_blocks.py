@@ -7,9 +7,9 @@ from written_networks import small
 
 from naive_graph.sequential.layers import Activation, AveragePooling2D, Conv2D, Dense, MaxPooling2D
 from naive_graph.sequential.model import Sequential
-from naive_graph.sequential.sdf_runtime import learning
-from naive_graph.sequential.weight_staleness import doubled, in_series, passed_group
-from naive_graph.training.trainers import SimpleSGDTrainer
+from naive_graph.sequential.sdf_runtime import training_machine
+from naive_graph.sequential.weight_staleness import doubled, in_series, process_group
+from naive_graph.training.optimizers import SimpleSGDTrainer
 
 PICTURES = [Conv2D(3, (2, 3), (2, 1), padding=(1, 2)), MaxPooling2D(2), AveragePooling2D((1, 2)), Dense(3),
             Activation("softmax")]  # fmt: skip
@@ -42,11 +42,11 @@ def test_blocks_regroup_sums_and_change_nothing_else(block):
 def test_a_blocks_sums_are_within_the_stated_bound_of_the_fold_over_samples(block, seed):
     """2 n eps times the sum of the terms' magnitudes; n: the samples, and the terms of all inner products."""
     network, x, y = small(seed=seed)
-    flow, machine = network.expand(), learning(network)
+    flow, machine = network.expand(), training_machine(network)
 
     def sums(samples, size):
         members = range(samples.start, samples.stop)
-        return passed_group(machine, flow, network.weights, x, y, members, 0, size)[0]
+        return process_group(machine, flow, network.weights, x, y, members, 0, size)[0]
 
     fold, blocks = sums(slice(0, 30), 1), sums(slice(0, 30), block)
     terms = [sums(slice(at, at + 1), 1) for at in range(30)]

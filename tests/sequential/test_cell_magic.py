@@ -5,7 +5,7 @@ import re
 import pytest
 from written_networks import V1, V2
 
-from naive_graph.sequential.notebook import coloured
+from naive_graph.sequential.notebook import highlight_html
 
 InteractiveShell = pytest.importorskip("IPython.core.interactiveshell").InteractiveShell
 
@@ -32,5 +32,7 @@ def test_a_mistake_changes_nothing_and_has_its_place(shell, capsys):
 
 
 def test_colours_change_no_letter():
-    plain = re.sub(r"<[^>]*>", "", coloured(V2)).replace("&quot;", '"').replace("&#x27;", "'").replace("&lt;", "<")
+    plain = (
+        re.sub(r"<[^>]*>", "", highlight_html(V2)).replace("&quot;", '"').replace("&#x27;", "'").replace("&lt;", "<")
+    )
     assert plain.replace("&gt;", ">") == V2

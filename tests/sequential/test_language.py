@@ -10,14 +10,14 @@ from written_networks import V1, V2, V3
 
 from naive_graph.errors import SequentialError, SequentialWarning
 from naive_graph.sequential.compile import parse
-from naive_graph.sequential.parser import Reading
+from naive_graph.sequential.parser import ParsedText
 
 HEAD = "stream<double x> r,d,l;\n"
 
 
 def tree_of(text):
-    reading = Reading(text)
-    reading.complain()
+    reading = ParsedText(text)
+    reading.raise_errors()
     return reading.tree
 
 

@@ -6,8 +6,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from naive_graph.errors import SequentialError
-from naive_graph.sequential.compute import Loss, arithmetic
-from naive_graph.sequential.layers import Activation, AveragePooling2D, Conv2D, Dense, Dropout, MaxPooling2D, placed
+from naive_graph.sequential.compute import Loss, make_arithmetic
+from naive_graph.sequential.layers import (
+    Activation,
+    AveragePooling2D,
+    Conv2D,
+    Dense,
+    Dropout,
+    MaxPooling2D,
+    connect_layers,
+)
 from naive_graph.sequential.model import Sequential
 from naive_graph.sequential.splitjoin import dilate_delta
 
@@ -16,14 +24,14 @@ NEAR = {"rtol": 1e-12, "atol": 1e-12}
 
 def both(layer, shape, seed=0):
     """A layer on random numbers: x, weights, delta, y, dx and the weights' gradients."""
-    (place,) = placed([layer], shape)
+    (place,) = connect_layers([layer], shape)
     random = np.random.default_rng(seed)
     x = random.normal(size=shape)
     weights = {name: random.normal(size=extents) for name, extents in place.weight_shapes.items()}
     delta = random.normal(size=place.output_shape)
-    does = arithmetic(place)
+    does = make_arithmetic(place)
     y, kept = does.forward(x[None], weights)
-    held = x[None] if layer.reads_input else kept
+    held = x[None] if layer.needs_input_for_backward else kept
     dx, found = does.backward(delta[None], held, weights), does.learned(delta[None], held, weights)
     return x, weights, delta, y[0], dx[0], found
 
@@ -50,7 +58,7 @@ def test_conv2d_and_its_dilated_correlation(kernel, strides, padding, channels, 
     x, w, delta, y, dx, found = both(layer, shape)
     (kh, kw), (sh, sw), (ph, pw) = kernel, strides, padding
     wide = np.pad(x, ((ph, ph), (pw, pw), (0, 0)))
-    spread = dilate_delta(placed([layer], shape)[0], delta[None])[0]
+    spread = dilate_delta(connect_layers([layer], shape)[0], delta[None])[0]
     expected, learned = np.zeros_like(y), np.zeros_like(w["W"])
     back = np.zeros_like(wide)
     for m in range(y.shape[0]):
@@ -83,8 +91,8 @@ def test_pooling_leaves_the_rest_out(pool, seed):
 
 
 def test_the_first_of_equal_maxima_takes_the_gradient():
-    (place,) = placed([MaxPooling2D(2)], (2, 2, 1))
-    dx = arithmetic(place).backward(np.ones((1, 1, 1, 1)), np.ones((1, 2, 2, 1)), {})
+    (place,) = connect_layers([MaxPooling2D(2)], (2, 2, 1))
+    dx = make_arithmetic(place).backward(np.ones((1, 1, 1, 1)), np.ones((1, 2, 2, 1)), {})
     assert dx.reshape(-1).tolist() == [1.0, 0.0, 0.0, 0.0]
 
 
@@ -99,28 +107,28 @@ def test_activations():
 
 
 def test_dropout_drops_in_training_alone():
-    (place,) = placed([Dropout(0.4)], (1000,))
-    does, x = arithmetic(place), np.ones((1, 1000))
+    (place,) = connect_layers([Dropout(0.4)], (1000,))
+    does, x = make_arithmetic(place), np.ones((1, 1000))
     assert np.array_equal(does.forward(x, {})[0], x)
     y, mask = does.forward(x, {}, [(0, 1, 1)])
     assert set(y[0]) == {0.0, 1 / 0.6} and 0.35 < (y == 0).mean() < 0.45
     assert np.array_equal(does.backward(x, mask, {}), mask)
     assert np.array_equal(does.forward(x, {}, [(0, 1, 1)])[0], y)  # by seed, layer and iteration alone
     assert not np.array_equal(does.forward(x, {}, [(0, 1, 2)])[0], y)
-    (whole,) = placed([Dropout(1)], (3,))
-    assert arithmetic(whole).forward(np.ones((1, 3)), {}, [(0, 1, 1)])[0].tolist() == [[0.0, 0.0, 0.0]]
+    (whole,) = connect_layers([Dropout(1)], (3,))
+    assert make_arithmetic(whole).forward(np.ones((1, 3)), {}, [(0, 1, 1)])[0].tolist() == [[0.0, 0.0, 0.0]]
 
 
 @given(st.integers(0, 99))
 def test_losses_and_the_gradient_of_softmax_with_cross_entropy(seed):
     random = np.random.default_rng(seed)
     z, y = random.normal(size=4) * 3, np.eye(4)[seed % 4]
-    (place,) = placed([Activation("softmax")], (4,))
-    p, kept = arithmetic(place).forward(z[None], {})
+    (place,) = connect_layers([Activation("softmax")], (4,))
+    p, kept = make_arithmetic(place).forward(z[None], {})
     (loss,), slope = Loss("crossEntropy", (4,))(p, y[None])
     assert loss == pytest.approx(-np.log(p[0, seed % 4]), rel=1e-12)
     np.testing.assert_allclose(slope, -y / p, **NEAR)
-    np.testing.assert_allclose(arithmetic(place).backward(slope, kept, {}), p - y, **NEAR)
+    np.testing.assert_allclose(make_arithmetic(place).backward(slope, kept, {}), p - y, **NEAR)
     (loss,), slope = Loss("variance", (4,))(z[None], y[None])
     assert loss == pytest.approx(((z - y) ** 2).sum() / 2, rel=1e-12)
     np.testing.assert_allclose(slope[0], z - y, **NEAR)
@@ -135,8 +143,8 @@ def test_golden_convolution():
     x = np.arange(1.0, 17.0).reshape(4, 4, 1)
     w = {"W": np.array([[[[1.0, 2.0], [3.0, 4.0]]]])}
     for strides, out, learned in ((2, [[44, 64], [124, 144]], [[24, 28], [40, 44]]), (1, None, [[54, 63], [90, 99]])):
-        (place,) = placed([Conv2D(1, 2, strides, use_bias=0)], (4, 4, 1))
-        does = arithmetic(place)
+        (place,) = connect_layers([Conv2D(1, 2, strides, use_bias=0)], (4, 4, 1))
+        does = make_arithmetic(place)
         y, _ = does.forward(x[None], w)
         dx, found = does.backward(np.ones_like(y), x[None], w), does.learned(np.ones_like(y), x[None], w)
         assert out is None or y[0, ..., 0].tolist() == out
@@ -152,7 +160,7 @@ def test_layers_know_their_neighbours():
 
 def test_a_window_that_does_not_fit_is_refused():
     with pytest.raises(SequentialError, match="SHAPE: Conv2D"):
-        placed([Conv2D(1, 5)], (4, 4, 1))
+        connect_layers([Conv2D(1, 5)], (4, 4, 1))
 
 
 def test_numbers_of_numpys_are_numbers():

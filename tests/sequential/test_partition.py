@@ -14,11 +14,11 @@ from naive_graph.sequential.layers import Conv2D, Dense, MaxPooling2D
 from naive_graph.sequential.model import Sequential
 from naive_graph.sequential.partitioning import (
     Costs,
-    large_apart,
+    count_multiplications,
     measured,
     partition,
-    products,
     run_costs,
+    split_large_operators,
 )
 
 NETWORK = small()[0]
@@ -99,7 +99,7 @@ def two_cores(monkeypatch):
 
 
 def test_a_heavy_operator_is_taken_apart_and_trains_as_the_whole_one(two_cores):
-    flow = large_apart(heavy()[0], 2)
+    flow = split_large_operators(heavy()[0], 2)
     assert "BComp1.worker_1" in flow.operators and "BComp2" in flow.operators
     (apart, x, y), (whole, _, _) = heavy(), heavy()
     apart.fit(x, y, epochs=2, workers="threads", progress=False)
@@ -124,11 +124,11 @@ def test_what_is_measured_changes_no_bit_of_a_training(two_cores, data):
 
 
 def test_a_small_network_is_taken_apart_nowhere():
-    assert large_apart(small()[0], 2).operators.keys() == FLOW.operators.keys()
+    assert split_large_operators(small()[0], 2).operators.keys() == FLOW.operators.keys()
 
 
 def test_a_convolution_multiplies_its_kernel_at_every_place():
     flow = Sequential([Conv2D(5, (2, 3)), MaxPooling2D(2)], (7, 9, 4)).expand()
-    counted = {name: products(flow, each) for name, each in flow.operators.items()}
+    counted = {name: count_multiplications(flow, each) for name, each in flow.operators.items()}
     once = 6 * 7 * 5 * (2 * 3 * 4)
     assert {name: each for name, each in counted.items() if each} == {"FComp1": once, "BComp1": 2 * once}

@@ -4,13 +4,13 @@ import pytest
 
 from naive_graph.errors import SequentialError
 from naive_graph.sequential import pipeline as pipelines
-from naive_graph.sequential.dataflow import expanded
-from naive_graph.sequential.layers import Dense, placed
+from naive_graph.sequential.dataflow import expand_layers
+from naive_graph.sequential.layers import Dense, connect_layers
 from naive_graph.views import cycles
 
 
 def stacked(layers):
-    return pipelines.schedule(expanded(placed([Dense(2)] * layers, (2,))))
+    return pipelines.schedule(expand_layers(connect_layers([Dense(2)] * layers, (2,))))
 
 
 @pytest.mark.parametrize("layers", range(1, 8))
@@ -61,7 +61,7 @@ def test_a_conflict_names_cycle_layer_reader_and_writer():
 
 
 def test_fewer_workers_have_fewer_stages():
-    flow = expanded(placed([Dense(2), Dense(2)], (2,)))
+    flow = expand_layers(connect_layers([Dense(2), Dense(2)], (2,)))
     names = list(flow.operators)
     assert pipelines.schedule(flow, [names]).count == 1
     assert pipelines.schedule(flow, [names[:3], names[3:]]).count == 2
@@ -70,7 +70,7 @@ def test_fewer_workers_have_fewer_stages():
 @pytest.mark.parametrize("wrong", [3, [3], [["copy"]], [["FComp1", "copy"]], [[]], ["copy"]])
 def test_a_wrong_partition_is_refused(wrong):
     with pytest.raises(SequentialError, match="partition"):
-        pipelines.schedule(expanded(placed([Dense(2)], (2,))), wrong)
+        pipelines.schedule(expand_layers(connect_layers([Dense(2)], (2,))), wrong)
 
 
 @pytest.mark.parametrize("count", [0, -1, 2.5, "3", None, True])

@@ -151,8 +151,8 @@ def test_a_ctrl_c_leaves_whole_groups():
 def test_streams_between_workers_are_those_from_one_part_to_another():
     network, _, _ = small()
     for count, expected in ((1, []), (None, ["_Loss", "F5_B5", "F3_B4", "F3_B3", "F2_B2", "copy_2"])):
-        flow, divided = workers.check_division(network, count and parts(network, count))
-        assert [each.name for each in flow.crossing(divided)] == expected
+        flow, divided = workers.resolve_partition(network, count and parts(network, count))
+        assert [each.name for each in flow.crossing_streams(divided)] == expected
 
 
 def test_workers_are_threads_or_dask():

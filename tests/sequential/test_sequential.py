@@ -14,7 +14,7 @@ from naive_graph.sequential.network import Network
 from naive_graph.sequential.partitioning import Costs
 from naive_graph.sequential.partitioning import partition as divide
 from naive_graph.sequential.pipeline import schedule
-from naive_graph.sequential.workers import Part
+from naive_graph.sequential.workers import PipelineWorker
 
 
 def test_the_python_is_the_text():
@@ -148,13 +148,13 @@ def test_what_is_one_stream_for_data_and_labels_is_refused_while_reading():
 def test_a_fit_says_how_it_ended(monkeypatch):
     network, x, y = small()
     assert network.fit(x, y, progress=False).stopped == "epochs"
-    run = Part.run
+    run = PipelineWorker.run
 
     def interrupted(part):
         signal.raise_signal(signal.SIGINT)
         return run(part)
 
-    monkeypatch.setattr(Part, "run", interrupted)
+    monkeypatch.setattr(PipelineWorker, "run", interrupted)
     names = list(expand(network).operators)
     history = network.fit(
         np.tile(x, (999, 1)), np.tile(y, (999, 1)), workers="threads", partition=[names], progress=False

@@ -19,10 +19,10 @@ from naive_graph.classroom.lessons import lessons_of_the_package
 from naive_graph.classroom.notebook import predictions
 from naive_graph.classroom.solutions import solution_text
 from naive_graph.cli.main import main
-from naive_graph.cli.serving import server
+from naive_graph.cli.serving import make_server
 from naive_graph.site.build import build
 from naive_graph.views.playground import running
-from naive_graph.views.playground.folder import makers_host, write_playground
+from naive_graph.views.playground.folder import pyodide_cdn_url, write_playground
 
 
 @pytest.fixture
@@ -115,7 +115,7 @@ def folder(given, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def address(folder):
-    with answering(server(folder)) as home:
+    with answering(make_server(folder)) as home:
         yield f"{home}lessons/"
 
 
@@ -310,7 +310,7 @@ def a_wheel(folder, page_folder):
 @pytest.mark.browser
 def test_another_host_is_asked_after_the_learner_was_and_not_before(folder, address, page, tmp_path):
     lesson = folder / "lessons" / f"{notebook_of('what_an_index_means')}.html"
-    makers, text = makers_host(folder / "playground"), lesson.read_text("utf-8")
+    makers, text = pyodide_cdn_url(folder / "playground"), lesson.read_text("utf-8")
     assert re.fullmatch(r"https://[a-z./]+/v[\d.]+/full/", makers)
     assert text.count(makers) == 2  # what it may ask, and what it asks
     assert makers not in (folder / "lessons" / f"{notebook_of('kahns_order')}.html").read_text("utf-8")

@@ -9,14 +9,14 @@ import pytest
 from browsing import answering, launched
 
 from naive_graph.classroom.lessons import lessons_of_the_package
-from naive_graph.cli.serving import server
+from naive_graph.cli.serving import make_server
 from naive_graph.errors import MissingToolError
 from naive_graph.site.lab import write_lab
-from naive_graph.site.wheel import wheel
+from naive_graph.site.wheel import build_wheel
 
 
 def test_the_wheel_that_is_handed_out_is_installed_with_its_lessons_and_knows_its_extras(tmp_path):
-    name, data = wheel()
+    name, data = build_wheel()
     (tmp_path / name).write_bytes(data)
     pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-index", "--target", str(tmp_path / "there")]
     done = subprocess.run([*pip, str(tmp_path / name)], capture_output=True, text=True)
@@ -46,7 +46,7 @@ def test_a_scalar_lesson_runs_in_the_laboratory_and_asks_nobody(tmp_path, given)
     write_lab(tmp_path, given)
     [name] = [each.name for each in lessons_of_the_package() if each.stem.endswith("kahns_order")]
     asked = set()
-    with launched() as browser, answering(server(tmp_path)) as home:
+    with launched() as browser, answering(make_server(tmp_path)) as home:
         page = browser.new_page()
         page.on("request", lambda request: asked.add(urllib.parse.urlsplit(request.url).netloc))
         page.goto(f"{home}notebooks/index.html?path={name}")

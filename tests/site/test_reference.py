@@ -16,14 +16,14 @@ from naive_graph.core.compositions import COMPOSITIONS
 from naive_graph.core.rules import RULES, Rule
 from naive_graph.errors import NaiveGraphError
 from naive_graph.site.api_entry import TABLE
-from naive_graph.site.build import _Pages
+from naive_graph.site.build import SiteWriter
 from naive_graph.site.markdown import signed
-from naive_graph.site.reference import groups
+from naive_graph.site.reference import group_public_names
 from naive_graph.tensor.operators import table
-from naive_graph.tensor.operators.describe import facts
-from naive_graph.tensor.operators.kinds import Elementwise
+from naive_graph.tensor.operators.describe import operator_details
+from naive_graph.tensor.operators.families import Elementwise
 
-ENTRIES = [each for group in groups().values() for each in group]
+ENTRIES = [each for group in group_public_names().values() for each in group]
 RANDOM = random.Random(33)
 OVER_SAMPLES = TABLE["over_samples"]
 KNOWN = {**COMPOSITIONS, **RULES}  # what formulas are written with
@@ -92,13 +92,15 @@ def test_what_is_over_a_batch_shows_the_derivative_by_a_sample(path, count):
 
 
 ROWS = {each.path: each.thing for each in ENTRIES if isinstance(each.thing, Elementwise)}
-ROWS = {path: row for path, row in ROWS.items() if any(map(SLOPE.match, facts(row)))}  # others are linear: see check.py
+ROWS = {
+    path: row for path, row in ROWS.items() if any(map(SLOPE.match, operator_details(row)))
+}  # others are linear: see check.py
 
 
 @pytest.mark.parametrize("path", sorted(ROWS))
 def test_the_derivatives_that_a_row_shows_are_the_gradient(path):
     row = ROWS[path]
-    slopes = [line for line in facts(row) if SLOPE.match(line)]
+    slopes = [line for line in operator_details(row) if SLOPE.match(line)]
     names = [SLOPE.match(each)[1] for each in slopes]
     point = {name: number_in(*row.domain) for name in names}
     leaves = [LeafNode.parameter([value]) for value in point.values()]
@@ -219,7 +221,7 @@ SEARCHED = (
 @pytest.mark.browser
 def test_the_search_knows_methods_messages_and_words_of_other_libraries(browser, tmp_path):
     page = browser.new_page()
-    page.goto(_Pages(tmp_path).search([], groups(), []).as_uri())
+    page.goto(SiteWriter(tmp_path).search([], group_public_names(), []).as_uri())
     (tmp_path / "reference").mkdir()
     (tmp_path / "reference" / "Node.html").write_text('<!doctype html><h3 id="code">code</h3>')
     for words in SEARCHED:

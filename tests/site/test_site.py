@@ -17,12 +17,12 @@ from naive_graph.classroom.lessons import PARTS, lessons_of_the_package
 from naive_graph.classroom.solutions import solution_text
 from naive_graph.cli.main import main
 from naive_graph.site.build import build
-from naive_graph.site.gallery import examples
+from naive_graph.site.gallery import gallery_programs
 from naive_graph.site.lessons import lesson
 from naive_graph.site.markdown import docstring, markdown
-from naive_graph.site.messages import messages
-from naive_graph.site.reference import groups
-from naive_graph.views.playground.folder import packed_package
+from naive_graph.site.messages import error_messages
+from naive_graph.site.reference import group_public_names
+from naive_graph.views.playground.folder import zip_package
 
 
 class Read(HTMLParser):
@@ -173,20 +173,22 @@ def test_an_error_is_what_a_python_programmer_would_catch_and_is_asked_for_by_ot
 def test_every_error_says_what_it_says():
     kinds = [each for each in vars(errors).values() if isinstance(each, type) and issubclass(each, Exception)]
     raised = [each.__name__ for each in kinds if not each.__subclasses__() and not issubclass(each, Warning)]
-    assert [name for name in raised if not messages(name)] == []
+    assert [name for name in raised if not error_messages(name)] == []
 
 
 def test_an_error_that_puts_its_text_together_says_it_as_it_does():
-    assert any(each.startswith("The edges drawn by hand form a cycle: ...") for each in messages("GraphCycleError"))
-    sequential = messages("SequentialError")
+    assert any(
+        each.startswith("The edges drawn by hand form a cycle: ...") for each in error_messages("GraphCycleError")
+    )
+    sequential = error_messages("SequentialError")
     assert "BAD_FILE ...: it cannot be read: .... Look at its name and its folder." in sequential
     assert "BAD_TYPE: a stream has one field, as in stream<double x>." in sequential
-    imported = messages("ImportAttributeError")
+    imported = error_messages("ImportAttributeError")
     assert "...: auto_pad=... has no counterpart here. Or its numbers are too small." in imported
 
 
 def test_every_public_name_has_a_page_and_no_two_share_one():
-    entries = [each for group in groups().values() for each in group]
+    entries = [each for group in group_public_names().values() for each in group]
     pages = [each.page.lower() for each in entries]
     assert len({*pages}) == len(pages)
     things = {id(each.thing) for each in entries}
@@ -231,7 +233,7 @@ def led_to_the_playground(page):
 def test_the_playground_runs_every_program_of_the_gallery_that_leads_there(tmp_path):
     with_a_playground(tmp_path, "a-c")  # a choice, and a convolution, which wants NumPy
     pages = [Read(tmp_path / "gallery" / f"{name}.html") for name in ("a-choice", "a-convolution")]
-    programs = [each.code for each in examples() if each.link]
+    programs = [each.code for each in gallery_programs() if each.link]
     (program,) = led_to_the_playground(pages[0])
     assert program in programs and led_to_the_playground(pages[1]) == [] and len(programs) >= 8
     assert ran_bare(programs).count("['page'") == len(programs)
@@ -251,7 +253,7 @@ def test_a_site_with_a_laboratory_leads_there(tmp_path):
 def with_a_playground(folder, *names):
     (folder / "playground").mkdir()
     (folder / "playground" / "index.html").write_text("<!doctype html><title>playground</title>")
-    (folder / "playground" / "package.zip").write_bytes(packed_package())
+    (folder / "playground" / "package.zip").write_bytes(zip_package())
     list(build(folder, *names))
 
 

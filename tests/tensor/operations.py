@@ -10,7 +10,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 import naive_graph as ng
-from naive_graph.tensor.picks import pad_axis
+from naive_graph.tensor.slicing import pad_axis
 
 THRESHOLD = 0.3  # no sum or product of the leaves' numbers ever is exactly this
 

@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 
 from naive_graph.tensor.differentiate import ancestors
-from naive_graph.tensor.notation import names_among
+from naive_graph.tensor.notation import unique_names
 
 FUNCTIONS = {
     "sin": np.sin, "cos": np.cos, "tanh": np.tanh, "exp": np.exp, "log": np.log,
@@ -38,7 +38,7 @@ class Conditions:
 
 def read(node):
     """The array that a node's equation gives, from the arrays of its sources."""
-    names = names_among(ancestors([node]))
+    names = unique_names(ancestors([node]))
     known = {names[source]: source.eval() for source in node.sources}
     tensors = {name: Entries(array) if np.ndim(array) else np.float64(array) for name, array in known.items()}
     left, right = node.equation().split(" = ", 1)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from naive_graph import Graph, LeafNode
-from naive_graph.tensor.operators import every  # noqa: F401
+from naive_graph.tensor.operators import register_all  # noqa: F401
 from naive_graph.tensor.operators.table import TABLE
 
 DICE = np.random.default_rng(5)

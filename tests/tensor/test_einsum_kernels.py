@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from naive_graph.tensor.evaluation.contraction import contract_arrays
 from naive_graph.tensor.evaluation.gather_scatter import gather, scatter
-from naive_graph.tensor.selection import Picker, SelectionNode
+from naive_graph.tensor.sparse_selector import AxisSelection, SelectionNode
 
 EXTENTS = {1: 2, 2: 3, 3: 1, 4: 4, 5: 2}
 
@@ -35,7 +35,7 @@ def test_sums_of_products_are_einsums(factors, data):
     st.integers(1, 5), st.integers(1, 4), st.integers(-2, 3), st.integers(-2, 2), st.integers(-3, 6), st.integers(1, 7)
 )
 def test_windows_are_gathered_and_laid_over_each_other_as_the_selection_says(out, size, stride, step, offset, extent):
-    picker = Picker((0, 1), 2, (stride, step), offset)
+    picker = AxisSelection((0, 1), 2, (stride, step), offset)
     selection = SelectionNode((out, size, extent), [picker])
     dense = selection.dense()
     x = np.random.default_rng(0).integers(-9, 9, (2, extent, 3)).astype(float)

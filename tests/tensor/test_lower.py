@@ -6,10 +6,10 @@ from graphs import check_consistent, snapshot
 
 from naive_graph import Graph, LeafNode, Variable, draw, linear, lower
 from naive_graph.errors import BudgetError, ForeignNodeError, ShapeError, StaleNodeError
-from naive_graph.graph.registry import CURRENT
+from naive_graph.graph.node_factory import CURRENT
 from naive_graph.tensor import conv2d, element_of, transform
 from naive_graph.tensor.lowering.lower import estimate
-from naive_graph.tensor.picks import pad_axis
+from naive_graph.tensor.slicing import pad_axis
 
 
 def leaf(*shape, name=None, seed=0):

@@ -9,7 +9,7 @@ from naive_graph.errors import IndexSpecError, OperatorNameError
 from naive_graph.tensor import ReductionNode
 from naive_graph.tensor.differentiate import ancestors
 from naive_graph.tensor.lowering.lower import estimate
-from naive_graph.tensor.reduction import FLAT, REDUCTIONS
+from naive_graph.tensor.reduction_node import FLAT, REDUCTIONS
 
 SMOOTH = [rule for rule in REDUCTIONS if rule not in FLAT]
 NUMPY = {

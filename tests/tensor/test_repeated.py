@@ -9,7 +9,7 @@ from naive_graph import Graph, LeafNode
 from naive_graph.errors import BudgetError
 from naive_graph.tensor import gru, lstm, rnn
 from naive_graph.tensor.differentiate import BEHIND, ancestors
-from naive_graph.tensor.repeated import MOST_STEPS, RepeatedNode
+from naive_graph.tensor.scan import MOST_STEPS, ScanNode
 
 GATES = {rnn: 1, gru: 3, lstm: 4}
 
@@ -23,7 +23,7 @@ def layer(operator, time=4, batch=2, features=2, hidden=3, direction="forward", 
 
 
 def repeated(node):
-    return [each for each in ancestors([node], of=BEHIND) if isinstance(each, RepeatedNode)]
+    return [each for each in ancestors([node], predecessors=BEHIND) if isinstance(each, ScanNode)]
 
 
 LAYERS = st.builds(
@@ -56,7 +56,7 @@ def test_a_longer_sequence_makes_no_more_nodes(operator):
         _leaves, (whole, *_) = layer(operator, time)
         loss = (whole * whole).mean()
         loss.backward()
-        counts.append(len(ancestors([loss], of=BEHIND)))
+        counts.append(len(ancestors([loss], predecessors=BEHIND)))
         assert all("sources" not in vars(each) for each in repeated(loss))
     assert counts[0] == counts[1] < 60
 

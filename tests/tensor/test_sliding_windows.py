@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from naive_graph import Graph, LeafNode
 from naive_graph.tensor import conv2d, depthwise_conv2d
-from naive_graph.tensor.evaluation.evaluate import Arrays, inside, operand
-from naive_graph.tensor.picks import pad_axis
+from naive_graph.tensor.evaluation.evaluate import ArrayAlgebra, cached_array, evaluate_composition
+from naive_graph.tensor.slicing import pad_axis
 
 EPS = np.finfo(float).eps
 pairs = st.tuples(st.integers(1, 3), st.integers(1, 3))
@@ -42,9 +42,9 @@ def made(write, *arrays):
 
 def both(node, seed):
     """Value and derivatives: at once, and as the node is written."""
-    at_once = [operand(node), *node.direct.back(node, operand, seed, range(2))]
-    read = inside(node, operand, node.reads)
-    return at_once, [read(node), *Arrays().as_written(node, read, seed)]
+    at_once = [cached_array(node), *node.direct.back(node, cached_array, seed, range(2))]
+    read = evaluate_composition(node, cached_array, node.reads)
+    return at_once, [read(node), *ArrayAlgebra().as_written(node, read, seed)]
 
 
 @settings(max_examples=60)
@@ -89,6 +89,6 @@ def test_filters_of_single_channels_may_be_several():
 def test_only_the_derivatives_that_are_asked_for_are_computed():
     with Graph.scratch():
         node = made(conv2d, np.ones((5, 5, 1)), np.ones((2, 2, 1, 1)))
-        image, filters = node.direct.back(node, operand, np.ones(node.shape), [1])
+        image, filters = node.direct.back(node, cached_array, np.ones(node.shape), [1])
     assert image is None
     assert filters.shape == (2, 2, 1, 1)

@@ -214,12 +214,12 @@ class AnyOrder(RuleBasedStateMachine):
 
     @rule()
     def look_at_the_picture(self):
-        from naive_graph.views.drawing.matrices import value_of
+        from naive_graph.views.drawing.matrices import known_value
 
         value, inner, _, _ = self.fresh()
         draw(self.total)
         for node, right in [(self.total, value), *zip(self.pool, inner)]:
-            if node.sources and (shown := value_of(node)) is not None:
+            if node.sources and (shown := known_value(node)) is not None:
                 self.compare(lambda shown=shown: shown, right)
 
 

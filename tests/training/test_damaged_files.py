@@ -15,7 +15,7 @@ from naive_graph import Model, Sequential
 from naive_graph.errors import TrainingError
 from naive_graph.sequential import Dense
 from naive_graph.training import parameter
-from naive_graph.training.trainers import AdamTrainer
+from naive_graph.training.optimizers import AdamTrainer
 
 
 def learned():

@@ -13,13 +13,18 @@ from hypothesis import strategies as st
 
 from naive_graph import Graph, Model, Variable
 from naive_graph.errors import TrainingError
-from naive_graph.training import lookup, parameter, trainers
+from naive_graph.training import lookup, optimizers, parameter
 from naive_graph.training.loop import Outcome, cosine, fit
 
 SEVEN = [
-    trainers.SimpleSGDTrainer, trainers.CyclicalSGDTrainer, trainers.MomentumSGDTrainer, trainers.AdagradTrainer,
-    trainers.AdadeltaTrainer, trainers.RMSPropTrainer, trainers.AdamTrainer,
-]  # fmt: skip
+    optimizers.SimpleSGDTrainer,
+    optimizers.CyclicalSGDTrainer,
+    optimizers.MomentumSGDTrainer,
+    optimizers.AdagradTrainer,
+    optimizers.AdadeltaTrainer,
+    optimizers.RMSPropTrainer,
+    optimizers.AdamTrainer,
+]
 
 
 def begun(make, options, seed=3):
@@ -216,7 +221,7 @@ def test_a_loop_goes_on_in_another_process(which, tmp_path):
 def test_no_setting_of_a_trainer_is_anything_but_a_number(make, wrong):
     model = Model(seed=1)
     names = [*make.__signature__.parameters][1:]
-    none_is_the_default = {"clip_threshold"} | (set(names) if make is trainers.RMSPropTrainer else set())
+    none_is_the_default = {"clip_threshold"} | (set(names) if make is optimizers.RMSPropTrainer else set())
     settings_of = [name for name in names if name != "legacy" and not (wrong is None and name in none_is_the_default)]
     for name in settings_of:
         with pytest.raises((TypeError, ValueError), match=name):
@@ -241,12 +246,12 @@ def test_no_setting_of_a_trainer_is_anything_but_a_number(make, wrong):
     {"seed": "a"}, {"seed": -1}, {"schedule": 3}, {"schedule": lambda epoch: "a"}, {"schedule": lambda epoch: -1.0},
     {"report": print}, {"report": [3]}, {"save": 3}, {"validate": 3}, {"validate": lambda: "a"}, {"resume": 3},
     {"first_epoch": -1}, {"patience": "a"}, {"epochs": True}, {"batch_size": "a"}, {"samples": "abc"},
-    {"trainer": trainers.AdamTrainer}, {"loss_of": 3},
+    {"trainer": optimizers.AdamTrainer}, {"loss_of": 3},
 ])  # fmt: skip
 def test_no_wish_of_a_loop_is_met_with_an_error_of_pythons(wrong):
     with Graph.scratch():
         x = Variable(1.0)
-        given = {"trainer": trainers.AdamTrainer([x]), "loss_of": lambda batch: x * x, "samples": [1, 2], "epochs": 1}
+        given = {"trainer": optimizers.AdamTrainer([x]), "loss_of": lambda batch: x * x, "samples": [1, 2], "epochs": 1}
         with pytest.raises((TrainingError, TypeError, ValueError)) as caught:
             fit(**{**given, **wrong})
         assert type(caught.value).__module__ == "naive_graph.errors"

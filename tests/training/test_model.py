@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import naive_graph.training.trainers as trainers
+import naive_graph.training.optimizers as trainers
 from naive_graph import Graph, Model, Variable
 from naive_graph.errors import DivergedError, ShapeError, TrainingError
 from naive_graph.training import LookupParameter, lookup, parameter

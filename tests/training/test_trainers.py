@@ -9,7 +9,7 @@ import naive_graph as ng
 from naive_graph import Graph, Model, Program, Variable
 from naive_graph.errors import DivergedError, TrainingError
 from naive_graph.training import lookup, parameter
-from naive_graph.training.trainers import (
+from naive_graph.training.optimizers import (
     TRAINERS,
     AdadeltaTrainer,
     AdagradTrainer,
@@ -255,7 +255,7 @@ def test_a_setting_that_a_trainer_does_not_have_is_refused(wrong):
 
 
 def test_a_trainer_that_is_registered_is_handed_out_raced_and_on_every_live_page():
-    from naive_graph.training.race import seven
+    from naive_graph.training.compare_optimizers import default_trainers
     from naive_graph.views.drawing import live_graph
 
     for label, entry in TRAINERS.items():
@@ -263,13 +263,13 @@ def test_a_trainer_that_is_registered_is_handed_out_raced_and_on_every_live_page
         assert getattr(ng, name) is getattr(ng.training, name) is entry.trainer
         x = Variable(1.0)
         x.grad = 1.0
-        trainer = seven(0.01)[label]([x])
+        trainer = default_trainers(0.01)[label]([x])
         rate = trainer.learning_rate
         trainer.update()
         formula, memory, page_rate = live_graph.TRAINERS[label]
         moved, *kept = formula(1.0, 1.0, rate, 1, *[0.0] * memory)
         assert len(kept) == memory and (page_rate is None or moved == x.value < 1.0)
-    assert set(seven()) == set(live_graph.TRAINERS) == set(TRAINERS)
+    assert set(default_trainers()) == set(live_graph.TRAINERS) == set(TRAINERS)
 
 
 def test_a_learners_trainer_is_in_no_list():

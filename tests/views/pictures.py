@@ -3,7 +3,7 @@
 import xml.etree.ElementTree as ElementTree
 
 from naive_graph import Variable
-from naive_graph.views.drawing.layout import lay_out_one_way
+from naive_graph.views.drawing.layout import lay_out_in_direction
 from naive_graph.views.drawing.svg import render_svg
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -37,7 +37,7 @@ def both(drawn):
 
 def drawn_in(drawn, direction, flat=False):
     """The picture in one way."""
-    return render_svg(lay_out_one_way(drawn.scene, direction, flat), drawn.alt())
+    return render_svg(lay_out_in_direction(drawn.scene, direction, flat), drawn.alt())
 
 
 def minimum_problem():

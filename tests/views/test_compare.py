@@ -6,7 +6,7 @@ import pytest
 
 from naive_graph import AdamTrainer, Graph, SimpleSGDTrainer, Variable
 from naive_graph.errors import HistoryError, TrainingError
-from naive_graph.training.race import seven
+from naive_graph.training.compare_optimizers import default_trainers
 from naive_graph.training.surfaces import SURFACES
 from naive_graph.views import compare
 
@@ -39,7 +39,7 @@ def test_no_trainer_runs_away_whose_gradients_are_clipped(name):
         trainer.set_clip_threshold(5.0)
         return trainer
 
-    walks = compare({label: partial(clipped, make) for label, make in seven().items()}, name, steps=30)
+    walks = compare({label: partial(clipped, make) for label, make in default_trainers().items()}, name, steps=30)
     assert all(path.heights[-1] < path.heights[0] for path in walks.paths)
 
 

@@ -13,9 +13,9 @@ from pictures import both, drawn_in, groups, minimum_problem, texts
 from naive_graph import Graph, Operator, PlaceHolder, Variable, draw, operator, scope
 from naive_graph.core.catalogue import nonnegative
 from naive_graph.errors import DrawingError, NodeError
-from naive_graph.graph.registry import CURRENT
+from naive_graph.graph.node_factory import CURRENT
 from naive_graph.views import theme
-from naive_graph.views.drawing.scene import _first_zeros
+from naive_graph.views.drawing.scene import _zeros_of_sum
 
 
 @pytest.fixture(autouse=True)
@@ -30,7 +30,7 @@ def test_every_live_node_and_every_operand_position_is_drawn_once_in_either_way(
     with Graph.scratch():
         graphs.build(recipe)
         tables = CURRENT.tables
-        rows = set(tables.live_rows()) - _first_zeros(tables, tables.live_rows())
+        rows = set(tables.live_rows()) - _zeros_of_sum(tables, tables.live_rows())
         edges = {f"edge-{u}-{v}-{k}" for v in rows for k, u in enumerate(tables.operands(v)) if u in rows}
         for svg in both(draw(Graph)):
             assert set(groups(svg)) == {f"row-{row}" for row in rows} | edges

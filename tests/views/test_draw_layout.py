@@ -12,7 +12,7 @@ from pictures import SVG, drawn_in, groups
 
 from naive_graph import Graph, Variable, draw, scope
 from naive_graph.errors import DrawingError
-from naive_graph.views.drawing.layout import WINDOW, lay_out_one_way
+from naive_graph.views.drawing.layout import WINDOW, lay_out_in_direction
 from naive_graph.views.drawing.text_metrics import text_width, visible
 from naive_graph.views.theme import SMALL
 
@@ -153,13 +153,15 @@ def test_operands_whose_order_matters_arrive_in_written_order(order, direction, 
 def test_the_way_that_shows_most_is_taken_unless_one_is_asked_for():
     y = horner()
     picture = draw(y)
-    shown = {way: lay_out_one_way(picture.scene, *way).seen() for way in (("LR", False), ("TB", False), ("TB", True))}
-    assert picture.laid_out_page.seen() >= max(shown.values()) - 0.05 and (
+    shown = {
+        way: lay_out_in_direction(picture.scene, *way).seen() for way in (("LR", False), ("TB", False), ("TB", True))
+    }
+    assert picture.scene_layout.seen() >= max(shown.values()) - 0.05 and (
         picture.direction,
-        picture.laid_out_page.flat,
+        picture.scene_layout.flat,
     ) == ("TB", True)
     assert {draw(y, direction=each).direction for each in DIRECTIONS} == set(DIRECTIONS)
-    small = draw(Variable(3.0) * 2.0).laid_out_page
+    small = draw(Variable(3.0) * 2.0).scene_layout
     assert small.direction == "LR" and (small.wide, small.high) < WINDOW
 
 

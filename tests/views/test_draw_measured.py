@@ -6,7 +6,7 @@ from pictures import both
 from twelve import ALL, mlp_open, tasks
 
 from naive_graph import Graph
-from naive_graph.views.drawing.engine import places
+from naive_graph.views.drawing.engine import run_graphviz
 from naive_graph.views.theme import LEAST
 
 
@@ -14,7 +14,7 @@ from naive_graph.views.theme import LEAST
 def drawn(request):
     with Graph.scratch():
         picture = request.param()
-        places(picture.dot)  # which any Graphviz reads
+        run_graphviz(picture.dot)  # which any Graphviz reads
         return request.param, [Measured(svg) for svg in both(picture)]
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from naive_graph import Constant, Graph, LeafNode, Sequential, Variable, draw, scope
 from naive_graph.core.plan import absorbed_by
-from naive_graph.graph.registry import CURRENT
+from naive_graph.graph.node_factory import CURRENT
 from naive_graph.sequential import Dense
 from naive_graph.views import theme
 from naive_graph.views.drawing import picture
@@ -763,7 +763,7 @@ def test_the_drawings_of_a_notebook_share_one_copy_of_dot(shown, tmp_path, monke
 
 def test_a_picture_without_dot_in_the_page_is_shown_as_python_laid_it_out(browser, tmp_path):
     with Graph.scratch():
-        html = twelve.seed()._html("")
+        html = twelve.seed()._render_html("")
     (tmp_path / "alone.html").write_text(f'<!doctype html><html lang="en"><title>x</title>{html}', encoding="utf-8")
     page = browser.new_page()
     page.goto((tmp_path / "alone.html").as_uri())

@@ -88,15 +88,15 @@ def test_a_text_that_ran_out_of_fuel_leaves_dot_as_it_was(monkeypatch):
     with monkeypatch.context() as poor:
         poor.setattr(engine, "FUEL", 1000)
         with pytest.raises(DrawingError, match="Show less: draw"):
-            engine.places("digraph { a -> b }")
+            engine.run_graphviz("digraph { a -> b }")
     assert draw(f).svg == before
 
 
 def test_text_that_is_not_dot_is_refused_and_dot_reads_no_file(tmp_path):
     with pytest.raises(DrawingError, match="dot did not lay"):
-        engine.places("digraph {")
+        engine.run_graphviz("digraph {")
     (tmp_path / "image.png").write_bytes(b"")
-    engine.places(f'digraph {{ a [image="{tmp_path / "image.png"}"] }}')  # no folder is given to it
+    engine.run_graphviz(f'digraph {{ a [image="{tmp_path / "image.png"}"] }}')  # no folder is given to it
 
 
 def test_drawing_loads_dot_only_when_a_picture_is_looked_at():
@@ -158,7 +158,7 @@ def test_a_folder_that_is_not_there_is_named(tmp_path):
 def test_ideographs_get_room_and_a_font_and_where_none_has_them_that_is_said(form):
     drawn = draw(Variable(1.0, name="学习率") * 2)
     assert re.search(r"width=0\.7", dot_text(drawn.scene, "LR"))  # what dot lays out
-    if raster._has("学", borrow=True):
+    if raster._has_letter("学", borrow=True):
         made = getattr(drawn, form)
         assert form == "png" or len(set(re.findall(rb"/BaseFont /\w+\+(\w+)", made))) == 2
     else:
@@ -176,13 +176,13 @@ def test_a_png_has_a_face_without_serifs_by_its_pixels():
         '<svg xmlns="http://www.w3.org/2000/svg" width="60" height="60"><rect width="60" height="60" fill="white"/>'
         '<text y="50" x="20" font-size="50" font-family="{}">I</text></svg>'
     )
-    own = raster.png_of(page.format(theme.FONT))
+    own = raster.svg_to_png(page.format(theme.FONT))
     rows = {tuple(np.flatnonzero(row < 100)) for row in pixels(own).mean(axis=2) if (row < 100).any()}
     assert len(rows) == 1  # an I is a bar, as wide at its ends as in the middle
 
 
 def test_a_font_that_is_nowhere_is_not_taken_for_one():
-    assert not raster._is_here("NoSuchFontAtAll")
+    assert not raster._is_installed("NoSuchFontAtAll")
 
 
 def test_a_pdf_is_set_in_the_face_of_the_png():
@@ -201,7 +201,7 @@ def test_a_png_has_the_colours_of_the_svg_and_no_line_on_a_number():
     for name in ("gradient", "variable", "constant", "operator"):
         colour = [int(theme.LIGHT[name][at : at + 2], 16) for at in (1, 3, 5)]
         assert (abs(found - colour).sum(axis=2) < 8).sum() > 5, name
-    x0, y0 = picture.laid_out_page.labels["edge-0-2-1"]  # of −1: within its room there is its own colour and the ground
+    x0, y0 = picture.scene_layout.labels["edge-0-2-1"]  # of −1: within its room there is its own colour and the ground
     wide = text_width("−1") / 2
     box = [round(raster.ZOOM * side) for side in (y0 - 7, y0 + 7, x0 - wide, x0 + wide)]
     soft = [int(theme.LIGHT["soft"][at : at + 2], 16) for at in (1, 3, 5)]

@@ -19,7 +19,7 @@ from naive_graph.core.rules import RULES
 from naive_graph.core.tables import PLACEHOLDER, VARIABLE
 from naive_graph.views.drawing.live_graph import TRAINERS
 from naive_graph.views.stepper.page import script
-from naive_graph.views.steps.live_bundle import live_script
+from naive_graph.views.steps.live_bundle import recompute_script
 from naive_graph.views.theme import format_number
 
 NAMES = ["SGD", "cyclical SGD", "momentum", "Adagrad", "Adadelta", "RMSProp", "Adam"]
@@ -221,16 +221,16 @@ def test_what_a_page_cannot_compute_stays_as_it_is() -> None:
     x = Variable(2.0, name="x")
     opaque = ng.operator("gamma_of_a_page", lambda a: math.gamma(a), [lambda a, y: y])
     try:
-        assert live_script(step(opaque(x) * 2).runs) == ""
+        assert recompute_script(step(opaque(x) * 2).runs) == ""
         with record() as steps:
             for _ in range(2):
                 Graph.forward(x * x)
                 Graph.backward(Graph.node_list[-1])
                 x.value -= 0.1
-        assert live_script(steps.runs) == ""
-        assert live_script(step(PlaceHolder(name="p").sin(), feed={Graph.node_list[-2]: 1.0}).runs) != ""
-        assert live_script(step(ng.logsumexp([x] * 500)).runs) == ""
-        assert live_script(step(Graph.sum([x] * 500)).runs) != ""  # whose partials name nobody
+        assert recompute_script(steps.runs) == ""
+        assert recompute_script(step(PlaceHolder(name="p").sin(), feed={Graph.node_list[-2]: 1.0}).runs) != ""
+        assert recompute_script(step(ng.logsumexp([x] * 500)).runs) == ""
+        assert recompute_script(step(Graph.sum([x] * 500)).runs) != ""  # whose partials name nobody
     finally:
         del RULES["gamma_of_a_page"]
 
@@ -239,7 +239,7 @@ def test_an_operator_of_ones_own_that_is_made_of_rules_goes_along() -> None:
     x = Variable(2.0, name="x")
     cube = ng.operator("cube_of_a_page", lambda a: a * a * a, [lambda a, y: 3.0 * a * a])
     try:
-        script = live_script(step(cube(x)).runs)
+        script = recompute_script(step(cube(x)).runs)
         assert "x[0] * x[0] * x[0]" in script
         assert "3.0 * x[0] * x[0]" in script
     finally:
@@ -267,7 +267,7 @@ def test_rules_and_partials_are_pythons(numbers: list[float]) -> None:
         for name, count in counts.items():
             parts.append(RULES[name](*leaves[:count]))
         Graph.on_invalid = "ignore"
-        script = live_script(step(Graph.sum(parts)).runs)
+        script = recompute_script(step(Graph.sum(parts)).runs)
     calls = [(f"{name}/{count}", bits(numbers[:count])) for name, count in counts.items()]
     for (name, count), found in zip(counts.items(), in_node(script + RULE, calls), strict=True):
         rule, given_ = RULES[name], numbers[:count]
@@ -291,7 +291,7 @@ for (const [bytes, code, rows, given] of told) {
 def test_any_graph_follows_its_leaves(ignoring_invalid: None) -> None:
     def live(y: Any) -> Any:
         steps = step(y)
-        if not live_script(steps.runs):
+        if not recompute_script(steps.runs):
             return None
         plan, shown = steps.runs[0].cast.plan, steps.walk()
         leaves = sorted(row for row, kind in zip(plan.rows, plan.kinds) if kind in (VARIABLE, PLACEHOLDER))
@@ -302,5 +302,5 @@ def test_any_graph_follows_its_leaves(ignoring_invalid: None) -> None:
 
 
 def test_pages_are_the_same_each_time(tmp_path: Path) -> None:
-    first, second = (live_script(walk(hill).runs) for _ in range(2))
+    first, second = (recompute_script(walk(hill).runs) for _ in range(2))
     assert first == second != ""

@@ -189,7 +189,7 @@ def test_a_picture_rolls_downhill_by_each_trainer_as_python_does(seen: Any) -> N
 @pytest.mark.browser
 def test_in_a_notebook_a_small_picture_makes_room_without_dot(seen: Any) -> None:
     make = lambda x, y: (x * y).sin()  # noqa: E731
-    page = seen(None, f"<!doctype html><title>cell</title><body>{drawn(make)._html('')}</body>")
+    page = seen(None, f"<!doctype html><title>cell</title><body>{drawn(make)._render_html('')}</body>")
     assert page.page.evaluate("window.ngDot === undefined")
     page.type(x=-1234.5)
     assert page.said == expected(make, -1234.5, 0.5)
@@ -275,7 +275,7 @@ def test_what_a_page_cannot_compute_stays_a_picture() -> None:
             y = y.sin()
         still.append(draw(y))
     assert [picture.live_graph for picture in still] == [None] * len(still)
-    assert all("data-graph" not in picture._html("") for picture in still[:3])
+    assert all("data-graph" not in picture._render_html("") for picture in still[:3])
 
 
 def test_the_gradients_are_those_that_backward_began_with_else_of_the_sum() -> None:

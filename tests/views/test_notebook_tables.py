@@ -1,7 +1,7 @@
 """What shows itself in a notebook as a table: networks, programs, trainers."""
 
 from naive_graph import AdamTrainer, Program, Sequential, SimpleSGDTrainer, Variable
-from naive_graph.graph.printed import html_table
+from naive_graph.graph.formatting import html_table
 from naive_graph.sequential import Activation, Dense
 
 

@@ -14,7 +14,7 @@ from naive_graph.classroom.grading import Result
 from naive_graph.classroom.judging import judge
 from naive_graph.classroom.pages import class_page, student_page
 from naive_graph.sequential import Dense
-from naive_graph.views.playground.running import display
+from naive_graph.views.playground.running import show_result
 
 
 def walk(folder):
@@ -63,7 +63,7 @@ def of_a_playground(folder):
     """What stands in the playground's frame where a program showed a table."""
     history, found = History(), []
     history.record(f=1.0)
-    display(history, lambda *each: found.append(each))
+    show_result(history, lambda *each: found.append(each))
     return written(folder / "table.html", found[0][2])
 
 

@@ -13,9 +13,9 @@ from browsing import answering, launched, serious
 
 from naive_graph import Graph, History, Variable
 from naive_graph.cli.main import main
-from naive_graph.cli.serving import server
+from naive_graph.cli.serving import make_server
 from naive_graph.errors import FolderError, MissingToolError
-from naive_graph.views.playground.folder import examples, packed_package, write_playground
+from naive_graph.views.playground.folder import read_examples, write_playground, zip_package
 from naive_graph.views.playground.parts import PARTS, parts
 from naive_graph.views.playground.running import run
 
@@ -28,16 +28,16 @@ def came_of(source):
     return run(source, lambda *each: found.append(each)), found
 
 
-@pytest.mark.parametrize("title", examples())
+@pytest.mark.parametrize("title", read_examples())
 def test_every_example_runs_and_shows_a_picture_a_walk_and_a_formula(title, capsys):
     pytest.importorskip("wasmtime")
-    ended, found = came_of(examples()[title])
+    ended, found = came_of(read_examples()[title])
     assert ended and {"graph", "steps", "formula"} <= {each[0].split(" of ")[0] for each in found}
     assert all(body.lower().startswith("<!doctype html>") for _, kind, body in found if kind == "page")
 
 
 def test_there_are_ten_examples_with_titles_of_their_own():
-    assert len(examples()) == 10 and all(0 < len(title) < 60 for title in examples())
+    assert len(read_examples()) == 10 and all(0 < len(title) < 60 for title in read_examples())
 
 
 def test_a_program_has_a_graph_of_its_own():
@@ -70,9 +70,9 @@ def test_a_history_is_a_table_that_runs_nothing():
     history = History()
     history.record(**{HOSTILE: 1.0})
     found = []
-    from naive_graph.views.playground.running import display
+    from naive_graph.views.playground.running import show_result
 
-    display(history, lambda *each: found.append(each))
+    show_result(history, lambda *each: found.append(each))
     assert HOSTILE not in found[0][2] and "script-src 'none'" in found[0][2]
 
 
@@ -80,8 +80,8 @@ def test_a_history_is_a_table_that_runs_nothing():
 
 
 def test_the_package_is_packed_alike_each_time():
-    archive = packed_package()
-    assert archive == packed_package()
+    archive = zip_package()
+    assert archive == zip_package()
     names = zipfile.ZipFile(io.BytesIO(archive)).namelist()
     assert "naive_graph/views/playground/running.py" in names
     assert not any(name.endswith(".pyc") for name in names)
@@ -129,7 +129,7 @@ def test_the_command_writes_files_or_says_why_not(tmp_path, capsys):
 def address(given, tmp_path_factory):
     folder = tmp_path_factory.mktemp("playground")
     write_playground(folder, given)
-    with answering(server(folder)) as home:
+    with answering(make_server(folder)) as home:
         yield home
 
 
@@ -281,5 +281,5 @@ def test_it_fits_the_window_in_light_and_dark_and_is_left_by_keys_alone(address,
 
 def test_its_examples_are_the_same_in_the_page(given, tmp_path):
     write_playground(tmp_path, given)
-    assert json.loads((tmp_path / "examples.json").read_text()) == examples()
+    assert json.loads((tmp_path / "examples.json").read_text()) == read_examples()
     assert {each.name for each in (tmp_path / "pyodide").iterdir()} == set(PARTS[next(iter(PARTS))])

@@ -13,7 +13,7 @@ from naive_graph import Graph, History, LeafNode, Sequential, SimpleSGDTrainer, 
 from naive_graph.sequential import Dense, expand, schedule
 from naive_graph.tensor import DAGExecutionEngine
 from naive_graph.views import compare, cycles, gantt, theme  # fmt: skip
-from naive_graph.views.plots.figure import least_width
+from naive_graph.views.plots.figure import min_readable_width
 
 LONG = "the_loss_of_the_second_half_of_sentence_{}"
 
@@ -94,7 +94,7 @@ def texts_of(figure):
 
 def test_no_text_is_smaller_than_can_be_read(drawn):
     figure, _ = drawn
-    shrunk = least_width(520) / 520
+    shrunk = min_readable_width(520) / 520
     assert min(text.get_fontsize() * 100 / 72 for text, _ in texts_of(figure)) * shrunk >= theme.LEAST
 
 
@@ -162,11 +162,11 @@ def test_a_rate_that_the_name_says_is_not_said_again():
 
 
 def test_ticks_tell_the_truth_with_a_true_minus():
-    from naive_graph.views.plots.figure import Ticks
+    from naive_graph.views.plots.figure import TickFormatter
 
-    assert Ticks().format_ticks([-2.425, 0.0, 2.425]) == ["−2.425", "0", "2.425"]
-    assert Ticks().format_ticks([2.3978951, 2.3978952]) == ["2.3978951", "2.3978952"]
-    assert Ticks().format_ticks([0.1, 0.2, 0.1 + 0.2]) == ["0.1", "0.2", "0.3"]
+    assert TickFormatter().format_ticks([-2.425, 0.0, 2.425]) == ["−2.425", "0", "2.425"]
+    assert TickFormatter().format_ticks([2.3978951, 2.3978952]) == ["2.3978951", "2.3978952"]
+    assert TickFormatter().format_ticks([0.1, 0.2, 0.1 + 0.2]) == ["0.1", "0.2", "0.3"]
 
 
 @pytest.mark.browser

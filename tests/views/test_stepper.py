@@ -13,7 +13,7 @@ from naive_graph import Graph, Variable, record, scope, step
 from naive_graph.core.tables import CONSTANT
 from naive_graph.views import Steps
 from naive_graph.views.stepper.page import page
-from naive_graph.views.stepper.widget import in_frame
+from naive_graph.views.stepper.widget import embed_page
 from naive_graph.views.steps.packing import unpack_blob
 from naive_graph.views.theme import format_number
 
@@ -82,7 +82,7 @@ def test_where_scripts_are_dropped_a_still_picture_says_how_to_run_it() -> None:
 
 
 def test_without_anywidget_the_page_stands_in_a_frame() -> None:
-    html = in_frame(step(small()).walk(), "<img>")
+    html = embed_page(step(small()).walk(), "<img>")
     assert 'sandbox="allow-scripts"' in html
     assert "<script" not in html.split('srcdoc="')[1].split('"')[0]
 

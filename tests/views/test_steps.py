@@ -12,7 +12,7 @@ from naive_graph import Constant, Graph, PlaceHolder, Variable, gradients, recor
 from naive_graph.core.plan import absorbed_by
 from naive_graph.core.tables import Tables
 from naive_graph.errors import NodeError, PlaceHolderError
-from naive_graph.graph.registry import CURRENT
+from naive_graph.graph.node_factory import CURRENT
 from naive_graph.views import Steps
 from naive_graph.views.steps.describe import rule_tex
 from naive_graph.views.steps.mathml import mathml

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from ..cases import chance_of
+from ..cases import make_random
 from ..exercise import Exercise
 
 
@@ -37,7 +37,7 @@ def _queries() -> Iterator[tuple[Any, ...]]:
     yield from (([1.0], [[2.0]]), ([1.0], [[0.0], [1.0]]), ([2.0], [[1.0], [-1.0]]))
     yield [0.0, 0.0], [[1.0, 2.0], [3.0, 4.0]]
     yield from (([1.0, 1.0], [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), ([2.0, 0.0], [[2.0, 0.0], [0.0, 2.0], [1.0, 1.0]]))
-    chance = chance_of(12)
+    chance = make_random(12)
     for size, count in ((2, 3), (3, 2), (4, 3), (3, 4), (4, 2)):
         draws = [[round(chance.gauss(0, 1), 2) for _ in range(size)] for _ in range(count + 1)]
         yield draws[0], draws[1:]
@@ -59,7 +59,7 @@ def softmax_pullback(weights, incoming):
 def _pullbacks() -> Iterator[tuple[Any, ...]]:
     yield from (([1.0], [3.0]), ([0.5, 0.5], [1.0, 0.0]), ([0.5, 0.5], [1.0, 3.0]), ([0.25, 0.75], [2.0, 2.0]))
     yield from (([1.0, 0.0], [5.0, -3.0]), ([0.2, 0.3, 0.5], [1.0, 0.0, 0.0]), ([0.2, 0.3, 0.5], [1.0, -2.0, 4.0]))
-    chance = chance_of(21)
+    chance = make_random(21)
     for size in (2, 3, 4, 5):
         weights = _softmax([chance.gauss(0, 1) for _ in range(size)])
         yield weights, [round(chance.gauss(0, 2), 2) for _ in range(size)]
@@ -87,7 +87,7 @@ def _scores() -> Iterator[tuple[Any, ...]]:
         ([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]],),
         ([[-1.0, 0.5, 2.0], [0.0, 3.0, -2.0], [1.5, 1.0, 0.25]],),
     )
-    chance = chance_of(7)
+    chance = make_random(7)
     for size in (2, 4, 5):
         yield ([[round(chance.gauss(0, 2), 2) for _ in range(size)] for _ in range(size)],)
 

@@ -7,13 +7,13 @@ from typing import Any
 
 from ..cases import (
     ExerciseCase,
+    choose_targets,
     graph_case,
-    many_roads,
+    many_path_graphs,
     name_by_index,
     random_graphs,
     shape_features,
     small_graphs,
-    targets,
 )
 from ..exercise import Exercise
 
@@ -35,8 +35,8 @@ def backward(order, y, partials):
 
 
 def _backward_cases() -> Iterator[ExerciseCase]:
-    for recipe in [*small_graphs(), *random_graphs(40), *many_roads()]:
-        for target in targets(recipe) if recipe.size < 21 else [recipe.size - 1]:
+    for recipe in [*small_graphs(), *random_graphs(40), *many_path_graphs()]:
+        for target in choose_targets(recipe) if recipe.size < 21 else [recipe.size - 1]:
 
             def arrange(nodes: list[Any], partials: Any, target: int = target) -> tuple[Any, ...]:
                 return (list(nodes), nodes[target], partials)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..cases import chance_of
+from ..cases import make_random
 from ..exercise import Exercise
 
 
@@ -77,7 +77,7 @@ def _streams() -> Iterator[tuple[Any, ...]]:
         ([[]], [0], []), ([[1.0]], [0], []), ([[1.0], []], [0], [1]), ([[1.0, 2.0], [7.0]], [0], [1]),
         ([[1.0], [], []], [0, 1], [2]), ([[1.0], [2.0], [5.0]], [0, 1], [2]), ([[3.0], [], []], [0], [1, 2]),
     )  # fmt: skip
-    chance = chance_of(3)
+    chance = make_random(3)
     for _ in range(14):
         count = 2 + int(chance.random() * 3)
         waiting = [
@@ -89,7 +89,7 @@ def _streams() -> Iterator[tuple[Any, ...]]:
 
 def _descents() -> Iterator[tuple[Any, ...]]:
     yield from ((0.5, [], 0.1), (0.5, [2.0], 0.1), (0.5, [2.0, 1.0], 0.5), (0.0, [1.0, 2.0, 4.0], 1.0))
-    chance = chance_of(8)
+    chance = make_random(8)
     for count in (4, 5, 6, 9):
         yield chance.random(), [4 * chance.random() - 2 for _ in range(count)], 0.25
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from ..cases import chance_of
+from ..cases import make_random
 from ..exercise import Exercise
 
 
@@ -25,7 +25,7 @@ def depth_slopes(partials):
 def _chains() -> Iterator[tuple[Any, ...]]:
     yield from (([],), ([2.0],), ([2.0, 3.0],), ([3.0, 0.5],), ([-1.0, 4.0],), ([2.0, 0.0, 5.0],), ([2.0, 2.0, 2.0],))
     yield from (([0.25] * 5,), ([1.5, -0.5, 0.25, 3.0],))
-    chance = chance_of(14)
+    chance = make_random(14)
     for size in (3, 4, 6):
         yield ([round(chance.gauss(0, 1.5), 2) for _ in range(size)],)
 
@@ -47,7 +47,7 @@ def normalise(xs, tiny):
 def _layers() -> Iterator[tuple[Any, ...]]:
     yield from (([3.0], 0.25), ([1.0, 3.0], 0.01), ([5.0, 5.0], 0.25), ([0.0, 4.0, 8.0], 1e-5), ([-2.0, 2.0], 0.5))
     yield from (([1.0, 3.0], 1.0), ([0.5, 0.25, -0.125, 1.0], 0.0625), ([100.0, 102.0, 104.0], 1e-5))
-    chance = chance_of(41)
+    chance = make_random(41)
     for size in (3, 4, 5):
         yield [round(chance.gauss(1, 2), 2) for _ in range(size)], 0.125
 

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..cases import ExerciseCase, graph_case, many_roads, name_by_index, random_graphs, shape_features, small_graphs
+from ..cases import (
+    ExerciseCase,
+    graph_case,
+    many_path_graphs,
+    name_by_index,
+    random_graphs,
+    shape_features,
+    small_graphs,
+)
 from ..exercise import Exercise
 
 
@@ -25,7 +33,7 @@ def tangents(order, x, partials):
 
 
 def _tangent_cases() -> Iterator[ExerciseCase]:
-    for recipe in [*small_graphs(), *random_graphs(25), *many_roads()]:
+    for recipe in [*small_graphs(), *random_graphs(25), *many_path_graphs()]:
         for place in {0, recipe.size // 2}:
 
             def arrange(nodes: list[Any], partials: Any, place: int = place) -> tuple[Any, ...]:
@@ -49,7 +57,7 @@ def count_roads(order, y, x):
 
 
 def _road_cases() -> Iterator[ExerciseCase]:
-    for recipe in [*small_graphs(), *random_graphs(25), *many_roads()]:
+    for recipe in [*small_graphs(), *random_graphs(25), *many_path_graphs()]:
         for y, x in sorted({(recipe.size - 1, 0), (recipe.size - 1, recipe.size // 2), (recipe.size // 2, 0)}):
 
             def arrange(nodes: list[Any], partials: Any, y: int = y, x: int = x) -> tuple[Any, ...]:

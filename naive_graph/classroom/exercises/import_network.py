@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..cases import chance_of
+from ..cases import make_random
 from ..exercise import Exercise
 
 
@@ -54,7 +54,7 @@ def field_of_view(layers):
 
 
 def _pictures() -> Iterator[tuple[Any, ...]]:
-    chance = chance_of(23)
+    chance = make_random(23)
     sizes = ((1, 1, 1), (2, 1, 1), (1, 2, 2), (1, 1, 2), (2, 2, 2), (2, 1, 3), (3, 2, 1), (3, 2, 4), (4, 3, 3))
     for channels, rows, columns in sizes:
         yield ([[[int(chance.random() * 90) for _ in range(columns)] for _ in range(rows)] for _ in range(channels)],)

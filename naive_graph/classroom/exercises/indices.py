@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..cases import chance_of
+from ..cases import make_random
 from ..exercise import Exercise
 
 
@@ -24,7 +24,7 @@ def add_row(y, b):
 
 
 def _matrices() -> Iterator[list[list[float]]]:
-    chance = chance_of(11)
+    chance = make_random(11)
     for rows, columns in ((1, 1), (1, 2), (2, 1), (2, 2), (2, 3), (3, 2), (3, 3), (4, 2)):
         yield [[float(1 + int(chance.random() * 9)) for _ in range(columns)] for _ in range(rows)]
 
@@ -89,7 +89,7 @@ def slide(x, window):
 
 
 def _slides() -> Iterator[tuple[Any, ...]]:
-    chance = chance_of(12)
+    chance = make_random(12)
     yield from (([3.0], [2.0]), ([3.0, 5.0], [2.0]), ([3.0, 5.0], [-1.0, 1.0]), ([1.0, 2.0, 4.0], [-1.0, 1.0]))
     for length, wide in ((4, 2), (5, 3), (6, 2), (6, 4), (7, 3)):
         yield tuple([float(1 + int(chance.random() * 9)) for _ in range(size)] for size in (length, wide))

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from ..cases import chance_of
+from ..cases import make_random
 from ..exercise import Exercise
 
 
@@ -26,7 +26,7 @@ def contract(W, x):
 
 
 def _contract_cases() -> Iterator[tuple[Any, ...]]:
-    chance = chance_of(9)
+    chance = make_random(9)
     sizes = [
         (1, 1, 1), (2, 1, 1), (1, 2, 1), (1, 1, 2), (2, 2, 1), (2, 1, 2), (1, 2, 2), (2, 2, 2), (3, 2, 2), (2, 3, 4),
         (2, 2, 2), (3, 3, 3), (3, 3, 1), (3, 3, 2), (4, 2, 3), (3, 4, 2), (2, 4, 4), (3, 3, 3),
@@ -61,7 +61,7 @@ def softmax_cross_entropy(scores, label):
 
 
 def _softmax_cases() -> Iterator[tuple[Any, ...]]:
-    chance = chance_of(4)
+    chance = make_random(4)
     small: list[list[float]] = [[2.0], [0.0, 0.0], [1.0, 3.0], [-0.5, 0.25], [1.0, 2.0, 4.0], [0.3, -1.2, 0.8]]
     small += [[round(chance.gauss(0, 2), 2) for _ in range(size)] for size in (2, 3, 3, 4, 5, 6)]
     large = [[1000.0, 0.0], [1000.0, 999.0], [-1000.0, -1001.0], [1000.0, -1000.0, 3.0], [-1000.0], [0.0, -1000.0]]

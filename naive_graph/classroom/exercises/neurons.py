@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from ..cases import chance_of
+from ..cases import make_random
 from ..exercise import Exercise
 
 
@@ -31,7 +31,7 @@ def neuron_slopes(weights, inputs, incoming):
 def _neurons() -> Iterator[tuple[Any, ...]]:
     yield from (([1.0, 0.0], [0.5], 1.0), ([0.5, 0.25], [2.0], -1.0), ([0.0], [], 1.0), ([0.5], [], 2.0))
     yield from (([1.0, -2.0, 0.5], [3.0, 2.0], 1.0), ([1.0, 1.0, 0.0], [0.5, -0.5], 3.0), ([-0.5, -0.3], [1.5], 0.5))
-    chance = chance_of(13)
+    chance = make_random(13)
     for size in (1, 2, 3, 4):
         draws = [round(chance.gauss(0, 0.7), 2) for _ in range(2 * size + 2)]
         yield draws[: size + 1], draws[size + 1 : -1], draws[-1]
@@ -58,7 +58,7 @@ def hinge(scores, labels):
 def _scores() -> Iterator[tuple[Any, ...]]:
     yield from (([0.0], [1]), ([2.0], [1]), ([2.0], [-1]), ([1.0], [1]), ([-1.0], [-1]), ([0.5], [1]), ([0.5], [-1]))
     yield from (([0.0, 0.0], [1, -1]), ([3.0, -3.0], [1, -1]), ([0.5, -2.0], [1, 1]), ([-0.25, 0.25], [-1, 1]))
-    chance = chance_of(31)
+    chance = make_random(31)
     for size in (2, 3, 4, 6):
         yield [round(chance.gauss(0, 1.5), 2) for _ in range(size)], [chance.choice([1, -1]) for _ in range(size)]
 

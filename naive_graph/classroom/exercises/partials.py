@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...core.arithmetics.dual import DualNumber
-from ..cases import ExerciseCall, ExerciseCase, Formula, chance_of, plain_case
+from ..cases import ExerciseCall, ExerciseCase, Formula, make_random, plain_case
 from ..exercise import Exercise
 
 
@@ -104,7 +104,7 @@ def _entries() -> list[tuple[float, ...]]:
 
 
 def _tables() -> Iterator[tuple[Any, ...]]:
-    chance = chance_of(17)
+    chance = make_random(17)
     for rows, columns in ((1, 1), (1, 2), (2, 1), (2, 2), (3, 2), (2, 3), (4, 3)):
         d, x = ([[float(chance.randrange(1, 9)) for _ in range(columns)] for _ in range(rows)] for _ in range(2))
         yield d, x, [float(10 * (j + 1)) for j in range(columns)]

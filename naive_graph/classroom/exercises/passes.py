@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
-from ..cases import ROADS, ExerciseCase, chance_of, plain_case
+from ..cases import ROADS, ExerciseCase, make_random, plain_case
 from ..exercise import Exercise
 
 
@@ -115,7 +115,7 @@ def _plans() -> Iterator[list[Any]]:
         [LEAF, ("sin", 0), ("sin", 0), ("exp", 1), ("exp", 2)],
     )
     yield [LEAF, LEAF, ("mul", 0, 1), ("add", 2, 0), ("mul", 0, 1), ("add", 4, 0), ("sub", 5, 3)]
-    chance = chance_of(14)
+    chance = make_random(14)
     for size in (4, 5, 6, 6, 8, 8, 10, 12, 12, 15):
         plan: list[Any] = [LEAF] * (1 + int(chance.random() * 2))
         while len(plan) < size:

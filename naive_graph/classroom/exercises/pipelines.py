@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..cases import chance_of
+from ..cases import make_random
 from ..exercise import Exercise
 
 
@@ -82,14 +82,14 @@ def _cycles() -> Iterator[tuple[Any, ...]]:
 
 def _turns() -> Iterator[tuple[Any, ...]]:
     yield from ((0, 1, 0), (0, 3, 0), (0, 3, 1), (1, 3, 0), (1, 3, 1), (2, 3, 0), (2, 7, 1), (3, 7, 5))
-    chance = chance_of(17)
+    chance = make_random(17)
     for _ in range(12):
         yield int(chance.random() * 9), 2 + int(chance.random() * 30), int(chance.random() * 12)
 
 
 def _kitchens() -> Iterator[tuple[Any, ...]]:
     yield from (([2.0], 0), ([2.0], 1), ([2.0], 3), ([1.0, 1.0], 1), ([2.0, 3.0], 1), ([2.0, 3.0], 2), ([3.0, 1.0], 3))
-    chance = chance_of(5)
+    chance = make_random(5)
     for workers, samples in ((2, 3), (3, 2), (3, 4), (3, 6), (4, 5), (5, 4), (6, 10)):
         for _ in range(2):
             yield [float(1 + int(chance.random() * 9)) for _ in range(workers)], samples

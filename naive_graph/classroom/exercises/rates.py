@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from ..cases import chance_of
+from ..cases import make_random
 from ..exercise import Exercise
 
 
@@ -42,7 +42,7 @@ def rmsprop(w, g, s, rate, keep, tiny):
 
 
 def _steps(settings: tuple[tuple[float, ...], ...]) -> Iterator[tuple[Any, ...]]:
-    chance = chance_of(13)
+    chance = make_random(13)
     for size in (1, 1, 0, 2, 3, 5):
         for each in settings:
             w, g = ([round(chance.gauss(0, 2), 2) for _ in range(size)] for _ in range(2))

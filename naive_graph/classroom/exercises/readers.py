@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from ..cases import ExerciseCase, chance_of, plain_case
+from ..cases import ExerciseCase, make_random, plain_case
 from ..exercise import Exercise
 from ..sentences import LIKED, draw_sentences, write
 
@@ -84,7 +84,7 @@ def meet(L, R, b, left, right):
 
 
 def _parts() -> Iterator[tuple[Any, ...]]:
-    chance = chance_of(15)
+    chance = make_random(15)
     for size in (1, 1, 2, 2, 3):
         vectors = [[round(chance.gauss(0, 1), 1) for _ in range(size)] for _ in range(2 * size + 3)]
         yield vectors[:size], vectors[size : 2 * size], *vectors[2 * size :]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from ..cases import ExerciseCase, Formula, chance_of, plain_case
+from ..cases import ExerciseCase, Formula, make_random, plain_case
 from ..exercise import Exercise
 
 
@@ -60,7 +60,7 @@ def along_paths(paths):
 def _paths() -> Iterator[tuple[Any, ...]]:
     yield from (([],), ([[]],), ([[3.0]],), ([[3.0, 2.0]],), ([[2.0], [5.0]],), ([[3.0], [3.0]],))
     yield from (([[6.0], [6.0], [3.0]],), ([[1.0, -2.0], [4.0, 0.5, 3.0]],), ([[], [0.5]],), ([[-2.0], [-3.0]],))
-    chance = chance_of(8)
+    chance = make_random(8)
     for count in (2, 3, 4, 5):
         yield ([[round(chance.gauss(0, 2), 2) for _ in range(1 + int(chance.random() * 4))] for _ in range(count)],)
 
@@ -105,7 +105,7 @@ def line_loss(rest, stretch, loads, lengths):
 
 def _measured() -> Iterator[tuple[Any, ...]]:
     yield from ((1.0, 2.0, [3.0], [5.0]), (0.0, 0.0, [1.0, 2.0], [3.0, 5.0]), (12.0, 2.0, [0.0, 1.0], [12.0, 14.0]))
-    chance = chance_of(2)
+    chance = make_random(2)
     for count in (2, 3, 4, 6):
         loads = [float(place) for place in range(count)]
         yield 10.0, 1.5, loads, [round(12 + 2 * load + chance.gauss(0, 1), 1) for load in loads]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ..cases import ExerciseCase, chance_of, plain_case
+from ..cases import ExerciseCase, make_random, plain_case
 from ..exercise import Exercise
 
 
@@ -24,7 +24,7 @@ def momentum(w, g, v, rate, mu):
 
 
 def _momentum_cases() -> Iterator[ExerciseCase | Sequence[Any]]:
-    chance = chance_of(3)
+    chance = make_random(3)
     for size, rate, mu in [(1, 0.1, 0.9), (1, 0.5, 0.0), (1, 0.3, 1.0), (2, 0.1, 0.9), (0, 0.1, 0.9)] + [
         (size, rate, mu) for size in (1, 2, 3, 5) for rate in (0.01, 0.3, 1.0) for mu in (0.5, 0.9)
     ]:
@@ -55,7 +55,7 @@ def adam(w, g, m, v, t, rate=0.001, b1=0.9, b2=0.999, eps=1e-08):
 
 
 def _adam_cases() -> Iterator[ExerciseCase]:
-    chance = chance_of(5)
+    chance = make_random(5)
     for i in range(32):
         size, t = (1, 1, 2, 0, 3)[i % 5], (1, 1, 2, 3, 10)[i // 5 % 5]
         w, g, m = ([round(chance.gauss(0, 1), 2) for _ in range(size)] for _ in range(3))

@@ -7,11 +7,11 @@ from typing import Any
 
 from ..cases import (
     ExerciseCase,
-    chance_of,
     graph_case,
-    many_roads,
+    make_random,
+    many_path_graphs,
     name_by_index,
-    names_of,
+    naming_mode,
     random_graphs,
     shape_features,
     small_graphs,
@@ -39,9 +39,9 @@ def is_order(nodes, order):
 
 
 def _order_cases() -> Iterator[ExerciseCase]:
-    chance = chance_of(5)
-    for seed, known in enumerate([*small_graphs(), *random_graphs(12), *many_roads()]):
-        recipe, right = known.shuffle_rows(seed)
+    chance = make_random(5)
+    for seed, known in enumerate([*small_graphs(), *random_graphs(12), *many_path_graphs()]):
+        recipe, right = known.shuffle_operators(seed)
         mixed = sorted(right, key=lambda place: chance.random())
         twice = [right[:-1], [*right, right[-1]], [*right[:-1], *right[:1]]]  # the last: and so another one is missing
         for order in [right, right[::-1], mixed, *twice] if known.size < 21 else [right]:
@@ -52,7 +52,7 @@ def _order_cases() -> Iterator[ExerciseCase]:
             special = shape_features(recipe) | ({"a node is missing"} if set(order) < set(right) else set())
             special |= {"a node is listed twice"} if len(order) > recipe.size else set()
             listed = ", ".join(map(name_by_index, order[:26])) + ", ..." * (len(order) > 26)
-            names = names_of(seed, recipe.size)
+            names = naming_mode(seed, recipe.size)
             yield graph_case(recipe, arrange, f", order = [{listed}]", None, special, names)
 
 
@@ -78,7 +78,7 @@ def _recipes() -> Iterator[tuple[Any, ...]]:
     yield {"chop": 5.0, "boil": 8.0}, {"chop": [], "boil": []}
     needs = {"chop": [], "boil": [], "cook": ["boil"], "serve": ["chop", "cook"]}
     yield {"chop": 5.0, "boil": 8.0, "cook": 10.0, "serve": 1.0}, needs
-    chance = chance_of(6)
+    chance = make_random(6)
     for count in (3, 4, 5, 6, 8):
         for _ in range(3):
             steps = [f"step {name_by_index(place)}" for place in range(count)]

@@ -15,7 +15,7 @@ from types import CodeType
 from typing import Any
 
 from ..cases import LARGE, ExerciseCall, ExerciseCase
-from ..exercise import Exercise, Mistakes, texts
+from ..exercise import Exercise, Mistakes, load_texts
 
 REFERENCE = (Path(__file__).parents[1] / "tiny.txt").read_text(encoding="utf-8")
 MARK = "# --- lesson "
@@ -71,14 +71,14 @@ def _order_told(nodes: Any, result: Any) -> Any:
 
 def _programs(part: str) -> Iterator[str]:
     """The programs of a part. {small} in one stands for each of the small formulas, and so on."""
-    words: dict[str, list[str]] = texts()["tiny"]["words"]
-    for program in texts()[part]["programs"]:
+    words: dict[str, list[str]] = load_texts()["tiny"]["words"]
+    for program in load_texts()[part]["programs"]:
         name = next((each for each in words if f"{{{each}}}" in program), "")
         yield from (program.replace(f"{{{name}}}", each) for each in words.get(name, [""]))
 
 
 def _case(program: str) -> ExerciseCase:
-    special = texts()["tiny"]["special"].items()
+    special = load_texts()["tiny"]["special"].items()
     told = frozenset(what for what, parts in special if any(part in program for part in parts))
     nodes = [None] * (LARGE + 1 if "there are thousands of nodes" in told else 0)  # so more lines may run
     return ExerciseCase(program.replace("\n", "\n    "), lambda real: ExerciseCall((program,), nodes), told)
@@ -108,7 +108,7 @@ def _of_lesson(name: str, lesson: int) -> TinyPart:
 
 
 TINY = [
-    *(_of_lesson(name, lesson) for name, lesson in texts()["tiny"]["parts"].items()),
+    *(_of_lesson(name, lesson) for name, lesson in load_texts()["tiny"]["parts"].items()),
     _part("tiny_library", LIBRARY),
 ]
 

@@ -12,14 +12,14 @@ from ..cases import (
     ExerciseCase,
     GraphRecipe,
     chain,
+    choose_targets,
     graph_case,
-    many_roads,
+    many_path_graphs,
     name_by_index,
-    names_of,
+    naming_mode,
     random_graphs,
     shape_features,
     small_graphs,
-    targets,
 )
 from ..exercise import Exercise
 
@@ -51,7 +51,7 @@ def _ordered(case: ExerciseCase, value: Any) -> str | None:
     """What is wrong with an order of the nodes of a case."""
     recipe = case.recipe
     assert recipe is not None
-    if recipe.cyclic:
+    if recipe.is_cyclic:
         return None if value is None else "there is a cycle, so None is asked for"
     if value is None:
         return "None says that there is a cycle, and there is none"
@@ -78,9 +78,9 @@ def _listed(value: Any, due: Set[int]) -> str | None:
 
 
 def _kahn_cases() -> Iterator[ExerciseCase]:
-    asked = [GraphRecipe(()), *small_graphs(), *CYCLES, *random_graphs(40), *many_roads()]
+    asked = [GraphRecipe(()), *small_graphs(), *CYCLES, *random_graphs(40), *many_path_graphs()]
     for seed, recipe in enumerate(asked):
-        recipe, _ = recipe.shuffle_rows(seed)
+        recipe, _ = recipe.shuffle_operators(seed)
         order = sorted(range(recipe.size), key=lambda place: random.Random(seed * 100 + place).random())
         if recipe.size > 1 and order == sorted(order):
             order.reverse()
@@ -90,7 +90,7 @@ def _kahn_cases() -> Iterator[ExerciseCase]:
             return ([nodes[place] for place in order],)
 
         told = f", given as [{listed}]"
-        yield graph_case(recipe, arrange, told, None, shape_features(recipe), names_of(seed, recipe.size))
+        yield graph_case(recipe, arrange, told, None, shape_features(recipe), naming_mode(seed, recipe.size))
 
 
 KAHN = Exercise(kahn, _kahn_cases, complaint=_ordered)
@@ -116,15 +116,15 @@ def _depended_on(case: ExerciseCase, value: Any) -> str | None:
 
 
 def _depends_cases() -> Iterator[ExerciseCase]:
-    for seed, known in enumerate([*small_graphs(), *random_graphs(40), *many_roads(), chain(5000)]):
-        recipe, new = known.shuffle_rows(seed) if known.size < LARGE else (known, range(known.size))
-        for target in [new[place] for place in (targets(known) if known.size < 40 else [known.size - 1])]:
+    for seed, known in enumerate([*small_graphs(), *random_graphs(40), *many_path_graphs(), chain(5000)]):
+        recipe, new = known.shuffle_operators(seed) if known.size < LARGE else (known, range(known.size))
+        for target in [new[place] for place in (choose_targets(known) if known.size < 40 else [known.size - 1])]:
             told = "" if recipe.size > LARGE else f", y = {name_by_index(target)}"
 
             def arrange(nodes: list[Any], partials: Any, target: int = target) -> tuple[Any, ...]:
                 return (nodes[target],)
 
-            special, names = shape_features(recipe, target), names_of(seed, recipe.size)
+            special, names = shape_features(recipe, target), naming_mode(seed, recipe.size)
             yield graph_case(recipe, arrange, told, target, special, names)
 
 

@@ -9,7 +9,7 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-from ..cases import chance_of
+from ..cases import make_random
 from ..exercise import Exercise
 
 Rows = list[list[float]]
@@ -112,7 +112,7 @@ def _rows(chance: random.Random, rows: int, columns: int) -> list[list[int]]:
 
 def _slid() -> Iterator[tuple[Any, ...]]:
     """(x, w, delta, stride, padding)."""
-    chance = chance_of(17)
+    chance = make_random(17)
     for tall, wide, high, broad, stride, padding in SIZES:
         p, q = ((n + 2 * padding - k) // stride + 1 for n, k in ((tall, high), (wide, broad)))
         yield *(_rows(chance, *each) for each in ((tall, wide), (high, broad), (p, q))), stride, padding
@@ -122,7 +122,7 @@ def _pooled() -> Iterator[tuple[Any, ...]]:
     for x in ([[3, 1], [2, 2]], [[1, 4], [3, 2]], [[2, 7], [7, 1]], [[-3, -2], [-1, -4]]):
         yield x, [[5]], 2
     yield [[3, 8]], [[5, 6]], 1
-    chance = chance_of(18)
+    chance = make_random(18)
     for tall, wide, size, low in POOLED:
         x = [[low + each for each in row] for row in _rows(chance, tall, wide)]
         yield x, _rows(chance, tall // size, wide // size), size

@@ -29,9 +29,9 @@ from .translate import (
     UNARY,
     Language,
     Text,
-    is_known,
+    is_translatable,
+    parenthesized,
     translate_function,
-    within,
 )
 from .translate import number as literal
 
@@ -89,7 +89,7 @@ class CodeParts:
 
     def _has_words(self, rule: Rule) -> bool:
         name = rule.name
-        has_notation = name in INFIX or name in TESTS or name in ("neg", "where") or is_known(name)
+        has_notation = name in INFIX or name in TESTS or name in ("neg", "where") or is_translatable(name)
         return rule.number < BUILT_IN and (has_notation or name in self.language.library or name in self.language.own)
 
     def written(self, rule: Rule, texts: list[Text]) -> Text:
@@ -98,14 +98,19 @@ class CodeParts:
         if name in INFIX:
             sign, binding = INFIX[name]
             first, *rest = texts
-            return f" {sign} ".join([within(first, binding), *(within(text, binding + 1) for text in rest)]), binding
+            return f" {sign} ".join(
+                [parenthesized(first, binding), *(parenthesized(text, binding + 1) for text in rest)]
+            ), binding
         if name in TESTS:
-            comparison = f"{within(texts[0], SUM)} {TESTS[name]} {within(texts[1], SUM)}"
+            comparison = f"{parenthesized(texts[0], SUM)} {TESTS[name]} {parenthesized(texts[1], SUM)}"
             return f"{comparison} ? 1.0 : 0.0", CHOICE
         if name == "neg":
-            return f"-{within(texts[0], ATOM)}", UNARY
+            return f"-{parenthesized(texts[0], ATOM)}", UNARY
         if name == "where":
-            return f"{within(texts[0], COMPARISON + 1)} != 0.0 ? {within(texts[1], OR)} : {texts[2][0]}", CHOICE
+            return (
+                f"{parenthesized(texts[0], COMPARISON + 1)} != 0.0 ? {parenthesized(texts[1], OR)} : {texts[2][0]}",
+                CHOICE,
+            )
         arguments = [text for text, _ in texts]
         if rule.arity is None and c:  # C takes variadic operands as an array
             alone = arguments[:1] if name == "softmax_share" else []
@@ -172,7 +177,7 @@ def code(tables: Tables, plan: Plan, inputs: Sequence[int], language: str, name:
             value.row, value.hint = row, tables.name(row) or ""
     places = {row: step for step, row in enumerate(plan.rows)}
     target = plan.targets[0]
-    wanted = plan.leads_from([places[row] for row in inputs if row in places])
+    wanted = plan.depends_on([places[row] for row in inputs if row in places])
     adjoints = differentiate(plan, values, {target: 1.0}, wanted)
     for row, adjoint in zip(plan.rows, adjoints):
         if isinstance(adjoint, CodePart) and not adjoint.hint and adjoint.rule is not None and tables.name(row):

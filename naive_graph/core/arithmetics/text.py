@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from ...errors import NodeError
 from ..number import shortened
 from ..plan import Plan
-from ..progress import many
+from ..progress import with_progress
 from ..rules import Arithmetic, Rule
 from ..tables import CONSTANT, PLACEHOLDER, Tables
 
@@ -41,7 +41,7 @@ class Notation(NamedTuple):
     closing: str
 
 
-class Text(Arithmetic):
+class FormulaText(Arithmetic):
     """A formula, and the precedence of its outermost operator (`binding`)."""
 
     __slots__ = ("binding", "style", "text")
@@ -51,15 +51,15 @@ class Text(Arithmetic):
         self.binding = binding
         self.style = style
 
-    def apply(self, rule: Rule, *operands: Any) -> Text:
-        texts = [x if isinstance(x, Text) else self.style.number(float(x), self.style) for x in operands]
+    def apply(self, rule: Rule, *operands: Any) -> FormulaText:
+        texts = [x if isinstance(x, FormulaText) else self.style.number(float(x), self.style) for x in operands]
         if rule.expands_to is not None:
-            expanded: Text = rule.expands_to(*texts)
+            expanded: FormulaText = rule.expands_to(*texts)
             return expanded
         if rule.infix is not None and len(texts) > 1:
             return self.style.infix(rule, texts, self.style)  # type: ignore[no-any-return]
         if rule.name == "neg":
-            return Text("-" + texts[0].within(POWER), NEGATION, self.style)
+            return FormulaText("-" + texts[0].within(POWER), NEGATION, self.style)
         return self.style.other(rule, texts, self.style)  # type: ignore[no-any-return]
 
     def within(self, least: int) -> str:
@@ -75,33 +75,33 @@ class Text(Arithmetic):
 # --- Python's style -----------------------------------------------------------
 
 
-def plain_number(value: float, style: Notation) -> Text:
+def plain_number(value: float, style: Notation) -> FormulaText:
     text = repr(value)
     if not math.isfinite(value):
         text = f'float("{text}")' if value != -math.inf else '-float("inf")'
     elif text.endswith(".0") and text != "-0.0":  # Python reads -0 as 0
         text = text[:-2]
-    return Text(text, NEGATION if text.startswith("-") else ATOM, style)
+    return FormulaText(text, NEGATION if text.startswith("-") else ATOM, style)
 
 
 def _plain_name(name: str) -> str:
     return name
 
 
-def _plain_infix(rule: Rule, texts: Sequence[Text], style: Notation) -> Text:
+def _plain_infix(rule: Rule, texts: Sequence[FormulaText], style: Notation) -> FormulaText:
     binding = PRECEDENCE[str(rule.infix)]
     if rule.infix == "**":  # binds to the right, and -x**y is -(x**y)
-        return Text(f"{texts[0].within(ATOM)}**{texts[1].within(NEGATION)}", binding, style)
+        return FormulaText(f"{texts[0].within(ATOM)}**{texts[1].within(NEGATION)}", binding, style)
     sign = f" {rule.infix} " if binding <= SUM else rule.infix
     first, *rest = texts
     left_precedence = binding + 1 if binding == COMPARISON else binding  # Python reads a > b > c as a chain
     parts = [first.within(left_precedence), *(text.within(binding + 1) for text in rest)]
-    return Text(str(sign).join(parts), binding, style)
+    return FormulaText(str(sign).join(parts), binding, style)
 
 
-def _plain_call(rule: Rule, texts: Sequence[Text], style: Notation) -> Text:
+def _plain_call(rule: Rule, texts: Sequence[FormulaText], style: Notation) -> FormulaText:
     inside = ", ".join(text.text for text in texts)
-    return Text(f"{rule.name}([{inside}])" if rule.arity is None else f"{rule.name}({inside})", ATOM, style)
+    return FormulaText(f"{rule.name}([{inside}])" if rule.arity is None else f"{rule.name}({inside})", ATOM, style)
 
 
 PLAIN = Notation(plain_number, _plain_name, _plain_infix, _plain_call, "(", ")")
@@ -120,15 +120,15 @@ TEX_ESCAPES = {
 }  # fmt: skip
 
 
-def _tex_number(value: float, style: Notation) -> Text:
+def _tex_number(value: float, style: Notation) -> FormulaText:
     if not math.isfinite(value):
         text = {math.inf: r"\infty", -math.inf: r"-\infty"}.get(value, r"\text{NaN}")
-        return Text(text, NEGATION if value == -math.inf else ATOM, style)
+        return FormulaText(text, NEGATION if value == -math.inf else ATOM, style)
     text = plain_number(value, style).text
     mantissa, _, exponent = text.partition("e")
     if exponent:
-        return Text(rf"{mantissa} \cdot 10^{{{int(exponent)}}}", PRODUCT, style)
-    return Text(text, NEGATION if text.startswith("-") else ATOM, style)
+        return FormulaText(rf"{mantissa} \cdot 10^{{{int(exponent)}}}", PRODUCT, style)
+    return FormulaText(text, NEGATION if text.startswith("-") else ATOM, style)
 
 
 def tex_name(name: str) -> str:
@@ -145,28 +145,28 @@ def tex_name(name: str) -> str:
     return f"{letter}_{{{index}}}" if index else letter
 
 
-def _tex_infix(rule: Rule, texts: Sequence[Text], style: Notation) -> Text:
+def _tex_infix(rule: Rule, texts: Sequence[FormulaText], style: Notation) -> FormulaText:
     if rule.infix == "/":
-        return Text(rf"\frac{{{texts[0]}}}{{{texts[1]}}}", NEGATION, style)
+        return FormulaText(rf"\frac{{{texts[0]}}}{{{texts[1]}}}", NEGATION, style)
     if rule.infix == "**":
-        return Text(f"{texts[0].within(ATOM)}^{{{texts[1]}}}", POWER, style)
+        return FormulaText(f"{texts[0].within(ATOM)}^{{{texts[1]}}}", POWER, style)
     binding = PRECEDENCE[str(rule.infix)]
     first, *rest = texts
     parts = [first.within(binding), *(text.within(binding + 1) for text in rest)]
-    return Text(TEX_INFIX[str(rule.infix)].join(parts), binding, style)
+    return FormulaText(TEX_INFIX[str(rule.infix)].join(parts), binding, style)
 
 
-def _tex_other(rule: Rule, texts: Sequence[Text], style: Notation) -> Text:
+def _tex_other(rule: Rule, texts: Sequence[FormulaText], style: Notation) -> FormulaText:
     pattern = rule.tex
     if pattern is None and rule.name in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "log"):
         pattern = "\\" + rule.name
     if pattern is None:
         pattern = rf"\operatorname{{{_escape_tex(rule.name)}}}"
     if "{0}" not in pattern:
-        return Text(rf"{pattern}\left({', '.join(map(str, texts))}\right)", ATOM, style)
+        return FormulaText(rf"{pattern}\left({', '.join(map(str, texts))}\right)", ATOM, style)
     # An operand with an exponent in the pattern needs its brackets; one between braces does not.
     inside = [text.within(ATOM) if f"{{{position}}}^" in pattern else text.text for position, text in enumerate(texts)]
-    return Text(pattern.format(*inside), _tex_precedence(pattern), style)
+    return FormulaText(pattern.format(*inside), _tex_precedence(pattern), style)
 
 
 def _tex_precedence(pattern: str) -> int:
@@ -197,7 +197,7 @@ def formula(tables: Tables, plan: Plan, style: str = "text") -> tuple[list[tuple
     texts = [names.leaf(step) if kind < 0 and not first else None for step, kind in enumerate(plan.kinds)]
     uses = Counter(plan.operand_steps)
 
-    def text_of(step: int) -> Text:
+    def text_of(step: int) -> FormulaText:
         text = texts[step]
         if text is None:  # a leaf, or a node that is cut
             text = texts[step] = names.leaf(step)
@@ -208,7 +208,7 @@ def formula(tables: Tables, plan: Plan, style: str = "text") -> tuple[list[tuple
         left_out = f"{first:,} nodes before these, each by its row"
         definitions.append(("v...", left_out) if chosen is PLAIN else (r"v_{\dots}", rf"\text{{{left_out}}}"))
     target = plan.targets[0]
-    for step in many(range(first, len(plan)), "formula", len(plan) - first):
+    for step in with_progress(range(first, len(plan)), "formula", len(plan) - first):
         rule = plan.rule(step)
         if rule is not None:
             text = texts[step] = rule(*[text_of(operand) for operand in plan.operands(step)])
@@ -216,7 +216,7 @@ def formula(tables: Tables, plan: Plan, style: str = "text") -> tuple[list[tuple
             if long and step != target:
                 name = names.name_part(plan.rows[step])
                 definitions.append((name, text.text))
-                texts[step] = Text(name, ATOM, chosen)
+                texts[step] = FormulaText(name, ATOM, chosen)
     return definitions, str(text_of(target))
 
 
@@ -228,14 +228,14 @@ class _Names:
         self.taken: set[str] = set()
         self.parts = 0
 
-    def leaf(self, step: int) -> Text:
+    def leaf(self, step: int) -> FormulaText:
         """The text of a leaf, or of an operator that is cut: a number or a name."""
         kind, row = self.plan.kinds[step], self.plan.rows[step]
         if kind == CONSTANT and self.tables.name(row) is None:
-            text: Text = self.style.number(self.tables.values[row], self.style)
+            text: FormulaText = self.style.number(self.tables.values[row], self.style)
             return text
         default = f"{'p' if kind == PLACEHOLDER else 'v'}{row}"
-        return Text(self.style.name(self.unique(self.tables.name(row) or default, row)), ATOM, self.style)
+        return FormulaText(self.style.name(self.unique(self.tables.name(row) or default, row)), ATOM, self.style)
 
     def name_part(self, row: int) -> str:
         """A name for an operator's line: the learner's, or t1, t2 and so on."""

@@ -69,12 +69,12 @@ def number(value: float, language: Language) -> Text:
     return text, UNARY if text.startswith("-") else ATOM
 
 
-def within(text: Text, least: int) -> str:
+def parenthesized(text: Text, least: int) -> str:
     """The text, in brackets if its precedence is below `least`."""
     return text[0] if text[1] >= least else f"({text[0]})"
 
 
-def is_known(name: str) -> bool:
+def is_translatable(name: str) -> bool:
     """Whether `ieee` has a translatable function of this name."""
     return name in _functions()
 
@@ -187,18 +187,22 @@ class _FunctionTranslator:
             case ast.BinOp(left, sign, right) if type(sign) in BINARY_OPERATORS:
                 written, binding = BINARY_OPERATORS[type(sign)]
                 one, two = self.expression(left), self.expression(right)
-                return f"{within(one, binding)} {written} {within(two, binding + 1)}", binding
+                return f"{parenthesized(one, binding)} {written} {parenthesized(two, binding + 1)}", binding
             case ast.UnaryOp(ast.USub(), operand):
-                return f"-{within(self.expression(operand), ATOM)}", UNARY
+                return f"-{parenthesized(self.expression(operand), ATOM)}", UNARY
             case ast.UnaryOp(ast.Not(), operand):
-                return f"!{within(self.expression(operand), ATOM)}", UNARY
+                return f"!{parenthesized(self.expression(operand), ATOM)}", UNARY
             case ast.BoolOp(operator, parts):
                 word, binding = (" && ", AND) if isinstance(operator, ast.And) else (" || ", OR)
-                return word.join(within(self.expression(part), COMPARISON) for part in parts), binding
+                return word.join(parenthesized(self.expression(part), COMPARISON) for part in parts), binding
             case ast.Compare(left, tests, rights):
                 return self._translate_comparison([left, *rights], tests)
             case ast.IfExp(test, body, other):
-                chosen = within(self.expression(test), OR), within(self.expression(body), OR), self.code_of(other)
+                chosen = (
+                    parenthesized(self.expression(test), OR),
+                    parenthesized(self.expression(body), OR),
+                    self.code_of(other),
+                )
                 return "{} ? {} : {}".format(*chosen), CHOICE
             case ast.Call(function, operands):
                 name = ast.unparse(function).removeprefix("math.")
@@ -206,7 +210,7 @@ class _FunctionTranslator:
         raise NotImplementedError(ast.unparse(node))
 
     def _translate_comparison(self, parts: list[ast.expr], tests: list[Any]) -> Text:
-        texts = [within(self.expression(part), SUM) for part in parts]
+        texts = [parenthesized(self.expression(part), SUM) for part in parts]
         links = [f"{texts[k]} {COMPARISON_OPERATORS[type(test)]} {texts[k + 1]}" for k, test in enumerate(tests)]
         return (links[0], COMPARISON) if len(links) == 1 else (" && ".join(links), AND)
 
@@ -217,7 +221,7 @@ class _FunctionTranslator:
             return f"{'(double)' if self.is_c else 'Number'}({self.code_of(operands[0])})"
         if name == "div":
             one, two = (self.expression(operand) for operand in operands)
-            return f"{within(one, PRODUCT)} / {within(two, UNARY)}"
+            return f"{parenthesized(one, PRODUCT)} / {parenthesized(two, UNARY)}"
         arguments = [
             f"n, {self.code_of(operand)}" if self.is_c and self._is_array(operand) else self.code_of(operand)
             for operand in operands

@@ -24,14 +24,14 @@ import numpy as np
 from ...core.rules import BY_NUMBER
 from ..llvm.emit import Emitted, compiling
 from ..llvm.functions import Module, link_modules
-from ..llvm.listing import Straight
+from ..llvm.listing import StraightLineFunction
 from ..passes.dense_layers import ONE, DenseLayer
 from ..passes.ir import DOT, IR, LARGEST, NONE, REDUCE, TOTAL, FedInput, Lanes, name_of
 from ..passes.reverse_symbolic import Count
 from ..passes.stages import Section, sections
 from .kernels import PLACE
 from .operators import largest_of
-from .schedule import Outer, Step, operands_of, steps_of
+from .schedule import Outer, Step, operands_of, schedule_section
 from .writer import IOTA, LANES, VECTOR, FunctionWriter
 
 BLOCK = 64  # samples of a block: they are computed together
@@ -42,12 +42,12 @@ DECLARED = "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"
 SPLAT = "<8 x i32> zeroinitializer"
 
 
-class Code(Straight):
+class StraightLineCode(StraightLineFunction):
     """Straight-line code over scalars, or over vectors of samples if the module is eight wide."""
 
     def operand(self, value: Any) -> str:
         if not isinstance(value, Emitted) or value.place is None:
-            return super(Straight, self).operand(value)
+            return super(StraightLineFunction, self).operand(value)
         array, index = value.place
         if array == "base" or self.module.width == 1:
             return self.line(
@@ -145,7 +145,7 @@ class Generator:
         every = [source for row, source in sources.items() if not self.groups[row] and not isinstance(source, int)]
         every += [source for line in sources.values() if isinstance(line, Lanes) for source in line.sources]
         self.fed_rows = sorted({source.row for source in every if isinstance(source, FedInput)})
-        self.fed_slot = {row: self._room(1) for row in self.fed_rows}
+        self.fed_slot = {row: self._reserve_slots(1) for row in self.fed_rows}
         self.slots: dict[int, int] = {}
         for row in self.ir.leaves().tolist():
             source = sources.get(row)
@@ -173,7 +173,7 @@ class Generator:
             if self.groups[row]:
                 places = self.group[self.groups[row]].lines
                 places.setdefault(row, len(places))
-        self.steps = {(p.stage, p.group): steps_of(ir, p) for p in self.sections if p.group}
+        self.steps = {(p.stage, p.group): schedule_section(ir, p) for p in self.sections if p.group}
         outers = [step for steps in self.steps.values() for step in steps if isinstance(step, Outer)]
         for line in (line for product in outers for line in product.results):  # each is contiguous
             for row in line:
@@ -214,10 +214,10 @@ class Generator:
 
     def _slot(self, row: int) -> int:
         if row not in self.slots:
-            self.slots[row] = self._room(1)
+            self.slots[row] = self._reserve_slots(1)
         return self.slots[row]
 
-    def _room(self, count: int) -> int:
+    def _reserve_slots(self, count: int) -> int:
         self.size += count
         return self.size - count
 
@@ -248,7 +248,7 @@ class Generator:
                 begun.add(part.group)
             else:
                 self._scalars(part)
-        self._hand_out()
+        self._emit_results()
         self.main = first
         self._copy("%values", "%scalars", self.loads)
         self._copy("%scalars", "%scalars", self.moves)
@@ -278,13 +278,15 @@ class Generator:
 
     def _scalars(self, part: Section) -> None:
         user, rows = (part.stage, 0, 0), part.rows.tolist()
-        code = Code(self.alone, f"part{len(self.parts)}", PARAMETERS)
+        code = StraightLineCode(self.alone, f"part{len(self.parts)}", PARAMETERS)
         value_of: dict[int, Any] = {}
         for row in rows:
-            value_of[row] = self._wide(code, row) if self._is_wide(row) else self._compute_row(code, row, value_of)
+            value_of[row] = (
+                self._emit_wide_row(code, row) if self._is_wide(row) else self._compute_row(code, row, value_of)
+            )
             if self.users[row] - {user}:
                 code.store("scalars", self._slot(row), value_of[row])
-            code.breathe()
+            code.forget_old_results()
         self.parts.append(code.function().replace("define void", "define internal void"))
         self.main.do(
             f'call void @"{code.name}"(ptr %values, ptr %scalars, ptr null, i64 0, ptr %kernels, ptr null, ptr null)'
@@ -293,7 +295,7 @@ class Generator:
     def _is_leaf(self, row: int) -> bool:
         return row >= 0 and DOT < self.kinds[row] < 0
 
-    def _bring(self, row: int, slot: int) -> None:
+    def _load_leaf(self, row: int, slot: int) -> None:
         """Arrange that a leaf's value is in the slot before the first section runs."""
         source = self.ir.sources.get(row)
         if row in self.constants:
@@ -306,7 +308,7 @@ class Generator:
     def _is_wide(self, row: int) -> bool:
         return self.kinds[row] == DOT and self.groups[row] == 0 and len(self.ir.of(row)) > 2 * WIDE
 
-    def _wide(self, code: Code, row: int) -> Any:
+    def _emit_wide_row(self, code: StraightLineCode, row: int) -> Any:
         """Emit a long scalar dot as a kernel call over tables of slots."""
         slots = [self._held(operand) for operand in self.ir.of(row)]
         arguments = f"ptr {self.table(slots[::2])}, ptr {self.table(slots[1::2])}, i64 {len(slots) // 2}"
@@ -314,7 +316,7 @@ class Generator:
 
     def _number(self, value: float) -> int:
         if value not in self.numbers:
-            self.numbers[value] = self._room(1)
+            self.numbers[value] = self._reserve_slots(1)
             self.initial.append((self.numbers[value], value))
         return self.numbers[value]
 
@@ -325,7 +327,7 @@ class Generator:
         if row not in self.slots:
             slot = self._slot(row)
             if self._is_leaf(row):
-                self._bring(row, slot)
+                self._load_leaf(row, slot)
         return self.slots[row]
 
     # --- samples ---
@@ -345,7 +347,7 @@ class Generator:
                 group.take(row)
         sums, totals = self.accumulated[section], [row for row in part.rows.tolist() if self.kinds[row] == TOTAL]
         registers = LANES * (len(sums) + LANES) if sums else 0  # a vector for each sum, and padding
-        accumulators = self._room(registers)
+        accumulators = self._reserve_slots(registers)
         group.totals = max(group.totals, len(totals))
         calls = self._steps(group, steps, section, accumulators, totals)
         main = self._begin_stage(halves=True)
@@ -457,11 +459,11 @@ class Generator:
         if places is not None and places.shape[1] > 1 and len(np.unique(np.diff(places))) == 1:
             step, begins = int(places[0, 1] - places[0, 0]), places[:, 0].tolist()
         else:
-            array, room = "%scalars", self._room(len(tile.weights) * len(tile.inputs))
+            array, room = "%scalars", self._reserve_slots(len(tile.weights) * len(tile.inputs))
             begins = [room + j * len(tile.inputs) for j in range(len(tile.weights))]
             self._pack(room, [w for line in tile.weights for w in line])
         outputs = -(-len(tile.outputs) // 4) * 4
-        bias = self._room(outputs)
+        bias = self._reserve_slots(outputs)
         fill = [*range(len(tile.outputs)), *[len(tile.outputs) - 1] * (outputs - len(tile.outputs))]
         self._pack(bias, [tile.bias[j] for j in fill])
         ys = self.table(group.slots[tile.outputs[j]] * group.block for j in fill)
@@ -489,7 +491,7 @@ class Generator:
         lefts, rights, pairs = tile.lefts, tile.rights, len(tile.lefts[0])
         to = [self.slots[line[0]] for line in tile.results]
         if len(lefts) % 2:
-            lefts, to = [*lefts, lefts[-1]], [*to, self._room(-(-len(rights) // LANES) * LANES)]
+            lefts, to = [*lefts, lefts[-1]], [*to, self._reserve_slots(-(-len(rights) // LANES) * LANES)]
         full = [*rights, *[rights[-1]] * (-len(rights) % LANES)]
         ls, rs = (self.table(group.slots[x] * group.block for line in side for x in line) for side in (lefts, full))
         rows = sorted({x for side in (tile.lefts, rights) for line in side for x in line})
@@ -507,7 +509,7 @@ class Generator:
         self, rows: list[int], group: Group, user: tuple[int, int, int], accumulators: int, totals: list[int]
     ) -> tuple[str, str]:
         """Emit a region: straight-line vector code in a loop over the block's samples, eight at a time."""
-        code = Code(self.many, f"part{len(self.parts)}", PARAMETERS)
+        code = StraightLineCode(self.many, f"part{len(self.parts)}", PARAMETERS)
         value_of: dict[int, Any] = {}
         summed = {row: accumulators + LANES * index for index, row in enumerate(self.accumulated[user[:2]])}
         for row in rows:
@@ -522,7 +524,7 @@ class Generator:
             value_of[row] = self._compute_row(code, row, value_of, group)
             if row in group.slots and self.users[row] - {user}:
                 self._keep(code, "base", group.slots[row] * group.block, value_of[row])
-            code.breathe()
+            code.forget_old_results()
         head = [
             f'define internal void @"{code.name}"({PARAMETERS}) {{', "entry:", "br label %loop", "loop:",
             "%i = phi i64 [ 0, %entry ], [ %next, %loop ]", "%left = sub i64 %count, %i",
@@ -534,13 +536,13 @@ class Generator:
         self.parts.append("\n  ".join([*head, *code.lines, *foot, "done:", "ret void"]) + "\n}\n")
         return code.name, "ptr %values, ptr %scalars, ptr {base}, i64 {count}, ptr %kernels, ptr {sums}, ptr {terms}"
 
-    def _keep(self, code: Code, array: str, line: int, value: Any) -> None:
+    def _keep(self, code: StraightLineCode, array: str, line: int, value: Any) -> None:
         """Store a vector of samples to a line of an array: the block, or the terms of totals."""
         address = code.line(f"getelementptr double, ptr %{array}, i64 {line}").name
         address = code.line(f"getelementptr double, ptr {address}, i64 %i").name
         code.lines.append(f"store {VECTOR} {code.operand(value)}, ptr {address}, align 8")
 
-    def _add_to(self, code: Code, slot: int, value: Any) -> None:
+    def _add_to(self, code: StraightLineCode, slot: int, value: Any) -> None:
         """Add a vector of samples to an accumulator, lane by lane; lanes beyond the last sample add 0."""
         term = code.line(f"select <8 x i1> %mask, {VECTOR} {code.operand(value)}, {VECTOR} zeroinitializer").name
         address = code.written(f"getelementptr double, ptr %sums, i64 {slot}")
@@ -549,12 +551,12 @@ class Generator:
 
     # --- one row ---
 
-    def _pairs(self, code: Code, row: int, value_of: Any, group: Any) -> list[tuple[Any, Any]]:
+    def _pairs(self, code: StraightLineCode, row: int, value_of: Any, group: Any) -> list[tuple[Any, Any]]:
         operands = self.ir.of(row)
         values = [self._value(code, x, value_of, group) if x != NONE else None for x in operands]
         return list(zip(values[::2], values[1::2]))
 
-    def _compute_row(self, code: Code, row: int, value_of: Any, group: Group | None = None) -> Any:
+    def _compute_row(self, code: StraightLineCode, row: int, value_of: Any, group: Group | None = None) -> Any:
         """Emit the code of a row, and return its value; folded if all operands are constants."""
         kind = self.kinds[row]
         if kind == DOT:
@@ -567,7 +569,7 @@ class Generator:
             known_now = all(isinstance(operand, float) for operand in operands)
             return float(rule(*operands)) if known_now else code.apply(rule, operands)
 
-    def _value(self, code: Code, row: int, value_of: Any, group: Group | None) -> Any:
+    def _value(self, code: StraightLineCode, row: int, value_of: Any, group: Group | None) -> Any:
         """A row's value: a register, a constant, or the place from which it is loaded."""
         if row in value_of:
             return value_of[row]
@@ -583,7 +585,7 @@ class Generator:
 
     # --- results ---
 
-    def _hand_out(self) -> None:
+    def _emit_results(self) -> None:
         """Emit copies of the wanted scalars to `out`, and the check that sets `nonfinite` to 0.0 if all are finite."""
         from_scalars, from_values = [], []
         for position, row in enumerate(self.wanted):

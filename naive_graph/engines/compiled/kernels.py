@@ -261,10 +261,10 @@ def dot_kernel() -> str:
         return [f.let(f"fadd double {sums[0]}, {f.let(f'fmul double {x}, {y}')}")]
 
     (total,) = f.loop(0, "%many", 1, [("double", "0x8000000000000000")], term)
-    return f.returning("double", total)
+    return f.finish_with_return("double", total)
 
 
-def in_pairs(f: FunctionWriter, kind: str, parts: list[str]) -> str:
+def pairwise_sum(f: FunctionWriter, kind: str, parts: list[str]) -> str:
     """Emit the sum of some registers by pairwise summation (a binary tree)."""
     while len(parts) > 1:
         parts = [f.let(f"fadd {kind} {x}, {y}") for x, y in zip(parts[::2], parts[1::2])]
@@ -305,7 +305,8 @@ def check_kernel() -> str:
 
     (sums,) = f.loop(0, "%many", LANES, [(VECTOR, "zeroinitializer")], eight)
     f.store(
-        in_pairs(f, "double", [f.let(f"extractelement {VECTOR} {sums}, i64 {n}") for n in range(LANES)]), "%nonfinite"
+        pairwise_sum(f, "double", [f.let(f"extractelement {VECTOR} {sums}, i64 {n}") for n in range(LANES)]),
+        "%nonfinite",
     )
     return str(f)
 

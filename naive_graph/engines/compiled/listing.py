@@ -3,7 +3,7 @@
 >>> from naive_graph import Graph
 >>> x, y = Graph.Variable(2.0), Graph.Variable(3.0)
 >>> z = (x * y + x).sin()
->>> found = listing(z.tables, [z.row])
+>>> found = list_runs(z.tables, [z.row])
 >>> print(found.ir)
    0 leaf
    1 leaf
@@ -24,7 +24,7 @@ import numpy as np
 
 from ...core.tables import Tables
 from ..passes.build_ir import build_ir
-from ..passes.cse import share
+from ..passes.cse import eliminate_common_subexpressions
 from ..passes.dots import dots
 from ..passes.ir import DOT, IR, NONE, Array, name_of
 from ..passes.strength_reduction import powers
@@ -40,7 +40,7 @@ class RunLine(NamedTuple):
     way: str
 
 
-class Listing(NamedTuple):
+class RunListing(NamedTuple):
     """A graph lowered to level runs.
 
     rows: rows of the tables. place: the row of each in `ir`, the plan after the passes (NONE: eliminated). slots: for
@@ -54,7 +54,7 @@ class Listing(NamedTuple):
     instructions: list[RunLine]
 
 
-def listing(tables: Tables, results: list[int]) -> Listing:
+def list_runs(tables: Tables, results: list[int]) -> RunListing:
     """Run the passes that replace powers, find dots and share rows, and list the resulting level runs.
 
     Raises MissingToolError, NotCompilable.
@@ -62,11 +62,11 @@ def listing(tables: Tables, results: list[int]) -> Listing:
     ir, rows = build_ir(tables, results)
     position = np.arange(len(rows), dtype=np.int32)
     wanted = np.searchsorted(rows, results).astype(np.int32)
-    for rearranged in (powers, dots, share):
+    for rearranged in (powers, dots, eliminate_common_subexpressions):
         ir, now = rearranged(ir, wanted)
         wanted, position = now[wanted], np.where(position == NONE, NONE, now[position])
     runs = LevelRuns(ir, wanted.tolist())
-    return Listing(rows, position, ir, runs.places[: len(ir)], list(_instructions(runs)))
+    return RunListing(rows, position, ir, runs.places[: len(ir)], list(_instructions(runs)))
 
 
 def _instructions(runs: LevelRuns) -> Iterator[RunLine]:

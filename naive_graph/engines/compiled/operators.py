@@ -59,7 +59,7 @@ def text(shape: Shape) -> str:
 
 def largest_of() -> Callable[..., Any]:
     """`ieee.largest` (the largest operand of a softmax), as a function of registers."""
-    largest = tracing.in_registers(ieee.largest)
+    largest = tracing.traceable(ieee.largest)
     return lambda *xs: largest(xs)
 
 

@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from ...core.imports import defer_sigint
+from ...core.optional_deps import defer_sigint
 from ...errors import StaleNodeError
-from ..llvm.compile import MOST, compiled, weight
+from ..llvm.compile import MOST, compiled, estimate_cost
 from ..passes.dense_layers import ONE, DenseLayer
 from ..passes.ir import IR, NONE, FedInput, Lanes
 from ..passes.stages import Section
@@ -116,7 +116,7 @@ class CompiledPlan(Runnable):
         made = self.generator = Generator(ir, wanted, carried)
         text = str(made)
         self.lines = text.count("\n")
-        self.library = compiled(text, quick=weight(text) > MOST)
+        self.library = compiled(text, quick=estimate_cost(text) > MOST)
         self._run = self.library.function("run", None, [ctypes.c_void_p])
         self._repeat = self.library.function("repeat", None, [ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p])
         self._stages = [
@@ -127,7 +127,7 @@ class CompiledPlan(Runnable):
         self.fed = {number: group.fed for number, group in made.group.items()}
         self.exported = {number: group.lines for number, group in made.group.items()}
         self.many = len(made.wanted)
-        self.reach = 1 + max(find_loaded_places(ir), default=-1)
+        self.reach = 1 + max(loaded_value_indices(ir), default=-1)
         self.scalars = allocate_aligned(made.size + 64 * LANES)
         for slot, number in made.initial:
             self.scalars[slot] = number
@@ -269,7 +269,7 @@ def handed_over(stage: Callable[..., None], packed: int) -> Any:
         return None
 
 
-def find_loaded_places(ir: IR) -> set[int]:
+def loaded_value_indices(ir: IR) -> set[int]:
     """The indices of all leaf values that the code loads."""
     places = {source for source in ir.sources.values() if isinstance(source, int)}
     lanes = [source for source in ir.sources.values() if isinstance(source, Lanes)]

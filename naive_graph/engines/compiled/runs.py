@@ -16,7 +16,7 @@ import numpy as np
 
 from ...core.progress import progress
 from ..llvm.machine import library_of, machine, packed
-from ..llvm.typed import Floats, Ints, Longs, call_run
+from ..llvm.values import Floats, Ints, Longs, call_run
 from ..passes.ir import DOT, IR, NONE, Array, FedInput
 from . import kernels
 from .operators import Shape

@@ -22,7 +22,7 @@ class Outer(NamedTuple):
     results: list[list[int]]
 
 
-def outers(ir: IR, rows: Sequence[int]) -> list[Outer]:
+def find_outer_products(ir: IR, rows: Sequence[int]) -> list[Outer]:
     """Find outer products among a section's sums over samples."""
     by_left: dict[tuple[int, ...], dict[tuple[int, ...], int]] = defaultdict(dict)
     for row in rows:
@@ -42,10 +42,10 @@ def outers(ir: IR, rows: Sequence[int]) -> list[Outer]:
 Step = Any  # a DenseLayer, an Outer, or a list of rows: a region
 
 
-def steps_of(ir: IR, section: Section) -> list[Step]:
+def schedule_section(ir: IR, section: Section) -> list[Step]:
     """A section of samples as layers, outer products and regions of straight-line code, in topological order."""
     dense = [tile for tile in find_dense_layers(ir, section) if len(tile.outputs) * len(tile.inputs) >= DENSE_LEAST]
-    outer = outers(ir, section.rows.tolist())
+    outer = find_outer_products(ir, section.rows.tolist())
     first = {min(layer.outputs): layer for layer in dense}
     last = {max(row for line in product.results for row in line): product for product in outer}
     taken = {row for layer in dense for row in layer.outputs} | {

@@ -85,7 +85,7 @@ class FunctionWriter:
             register = self.let(f"insertelement {VECTOR} {register}, double {number}, i64 {lane}")
         return register
 
-    def returning(self, kind: str, value: str) -> str:
+    def finish_with_return(self, kind: str, value: str) -> str:
         """The text of the function, ended by the return of a value."""
         return "\n  ".join([*self.lines, f"ret {kind} {value}"]) + "\n}\n"
 

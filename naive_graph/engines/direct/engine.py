@@ -18,9 +18,9 @@ from functools import cache as once
 from math import isfinite
 from typing import Any, NamedTuple
 
-from ...core.imports import defer_sigint
 from ...core.nan_trace import explain_call, explain_leaf, explain_share
-from ...core.origin import learners_level
+from ...core.optional_deps import defer_sigint
+from ...core.origin import user_stacklevel
 from ...core.rules import BY_NUMBER
 from ...core.sweep import REFERENCE_ONLY, Contributed
 from ...core.tables import PLACEHOLDER, VARIABLE, Tables
@@ -103,7 +103,7 @@ class SortedGraph(NamedTuple):
         """Whether the reference engine would take too long to find what is not finite."""
         return self.sizes[kernel.SORTED] > MOST_REPLAYED
 
-    def first_wild(self, tables: Tables, values: array[float]) -> str:
+    def describe_first_nonfinite(self, tables: Tables, values: array[float]) -> str:
         """The message for the first value that is not finite: a leaf if there is one, else an operator."""
         import numpy as np
 
@@ -127,7 +127,7 @@ class SortedGraph(NamedTuple):
 
 
 @once
-def the_kernel() -> Kernel:
+def shared_kernel() -> Kernel:
     """The kernel of the process, shared by all threads; the lock prevents a second one."""
     with defer_sigint(), LOCK:
         return _first_kernel()
@@ -142,7 +142,7 @@ def _first_kernel() -> Kernel:
 
 def forward(tables: Tables, targets: Sequence[int], fed: Mapping[int, float], warn: bool, tell: Tell) -> bool:
     """Evaluate the targets, or the whole graph."""
-    order, now = sorted_for(tables, targets), tables.tick()
+    order, now = sort_for(tables, targets), tables.tick()
     evaluation = None if order is None else run_evaluation(tables, order, fed, now, warn, tell)
     if evaluation is None:
         return False
@@ -163,7 +163,7 @@ def backward(tables: Tables, targets: Sequence[int], warn: bool, tell: Tell) -> 
         else run_reverse_sweep(tables, cached_order, targets, None, warn, tell)
     )
     if status == kernel.UNSORTED:
-        order = sorted_for(tables, targets)
+        order = sort_for(tables, targets)
         status, grads = (
             (kernel.ELSEWHERE, NOWHERE)
             if order is None
@@ -179,7 +179,7 @@ def evaluate_and_differentiate(
 
     Nothing is written. fed: leaves' numbers that hold in place of the tables'.
     """
-    order = sorted_for(tables, targets)
+    order = sort_for(tables, targets)
     evaluation = None if order is None else run_evaluation(tables, order, fed, tables.clock, True, tell)
     if order is None or evaluation is None:
         return None
@@ -194,11 +194,11 @@ def evaluate_and_differentiate(
 
 def results(tables: Tables) -> list[int] | None:
     """The operators that feed nobody, in Kahn's order; None where the graph cannot be sorted."""
-    order = sorted_for(tables, ())
+    order = sort_for(tables, ())
     return None if order is None else order.results.tolist()
 
 
-def sorted_for(tables: Tables, targets: Sequence[int]) -> SortedGraph | None:
+def sort_for(tables: Tables, targets: Sequence[int]) -> SortedGraph | None:
     """The order for these targets (the whole graph if there are none), kept until the tables change."""
     key = (KEY, *targets)
     cache = tables.cache
@@ -209,7 +209,7 @@ def sorted_for(tables: Tables, targets: Sequence[int]) -> SortedGraph | None:
 
 
 def _sort_graph(tables: Tables, targets: Sequence[int]) -> SortedGraph | None:
-    machine, (columns, held) = the_kernel(), tables.snapshot()
+    machine, (columns, held) = shared_kernel(), tables.snapshot()
     operators, degrees, sources, consumers = columns
     machine.table.grow()  # after: it has every rule that is among the operators
     rows, edges = len(held[0]), len(held[2])
@@ -241,7 +241,7 @@ def run_evaluation(
     tables: Tables, order: SortedGraph, fed: Mapping[int, float], now: int, warn: bool, tell: Tell
 ) -> tuple[array[float], array[int]] | None:
     """All values, and when each was written or computed; None where it did not run. now: the number of this run."""
-    machine, sizes = the_kernel(), order.sizes[:]
+    machine, sizes = shared_kernel(), order.sizes[:]
     rows = sizes[kernel.ROWS]
     values, stamps = tables.values[:rows], tables.stamps[:rows]
     for row, value in fed.items():
@@ -253,9 +253,9 @@ def run_evaluation(
         columns = (order.results, sizes, machine.table.addresses, values, stamps, *room)
         return machine.evaluate(*order.at, *addresses(columns))
 
-    status = ran(tables, call, warn)
+    status = run_kernel(tables, call, warn)
     if status == kernel.WILD and order.large:
-        tell(lambda: order.first_wild(tables, values))
+        tell(lambda: order.describe_first_nonfinite(tables, values))
         status = 0
     return (values, stamps) if status == 0 else None
 
@@ -269,7 +269,7 @@ def run_reverse_sweep(
     tell: Tell,
 ) -> tuple[int, array[float]]:
     """Run the reverse sweep; returns the kernel's status and gradients. known: values, stamps; None: the tables'."""
-    machine = the_kernel()
+    machine = shared_kernel()
     sizes = order.sizes[: kernel.FIRST_ASKED] + array("q", targets)
     rows, room, grads = sizes[kernel.ROWS], machine.room(sizes[kernel.WIDEST]), NOWHERE
     sizes[kernel.ASKED] = len(targets)
@@ -283,18 +283,20 @@ def run_reverse_sweep(
         columns = (sizes, machine.table.addresses, values, stamps, grads, *room)
         return machine.differentiate(*order.at, *addresses(columns))
 
-    status = ran(tables, call, warn)
+    status = run_kernel(tables, call, warn)
     if status == kernel.WILD and order.large:
         sizes[kernel.LOOKING] = 1
-        status = ran(tables, call, warn)
+        status = run_kernel(tables, call, warn)
         operators = order.drawn[0]
         if status == 0 and any(not isfinite(grads[row]) and operators[row] in LEAVES for row in order.rows):
             offset, values = 2 * sizes[kernel.WIDEST], tables.values if known is None else known[0]
-            tell(lambda: _first_share(tables, order, room[0][offset : offset + 5], values))
+            tell(lambda: _first_nonfinite_contribution(tables, order, room[0][offset : offset + 5], values))
     return status, grads
 
 
-def _first_share(tables: Tables, order: SortedGraph, wild: Sequence[float], values: Sequence[float]) -> str:
+def _first_nonfinite_contribution(
+    tables: Tables, order: SortedGraph, wild: Sequence[float], values: Sequence[float]
+) -> str:
     """Which contribution was the first that made a gradient infinite or NaN. wild: what the kernel wrote down."""
     consumer, position, (partial, incoming, total) = int(wild[0]), int(wild[1]), wild[2:]
     operands = order.operands(consumer)
@@ -302,15 +304,15 @@ def _first_share(tables: Tables, order: SortedGraph, wild: Sequence[float], valu
     return explain_share(tables, event, BY_NUMBER[order.drawn[0][consumer]], [values[operand] for operand in operands])
 
 
-def ran(tables: Tables, call: Callable[[], int], warn: bool) -> int:
+def run_kernel(tables: Tables, call: Callable[[], int], warn: bool) -> int:
     """Run the kernel; returns its status, or ELSEWHERE if a rule cannot be compiled (with a warning if `warn`)."""
     try:
-        return the_kernel().run(call)
+        return shared_kernel().run(call)
     except NotCompilable as error:
         tables.cache[REFERENCE_ONLY] = True
         if warn:
             message = f"{error} The reference engine runs this graph."
-            warnings.warn(EngineWarning(message), stacklevel=learners_level())
+            warnings.warn(EngineWarning(message), stacklevel=user_stacklevel())
         return kernel.ELSEWHERE
 
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..llvm.machine import machine
-from ..llvm.typed import Bytes, Floats, Ints, Longs, Shorts, call_partials, call_rule
+from ..llvm.values import Bytes, Floats, Ints, Longs, Shorts, call_partials, call_rule
 
 ELSEWHERE, UNSORTED, MIXED, WILD = -1, -2, -3, -4
 # Indices into `sizes`: inputs of the sort; its results; inputs of a sweep; FIRST_ASKED: the first requested row.
@@ -110,17 +110,17 @@ class DrawnGraph(NamedTuple):
     begins: Ints
 
 
-def absorbs(row: int, of: DrawnGraph) -> int:
+def merged_parent(row: int, of: DrawnGraph) -> int:
     """The row that this row absorbed, whose operands come first among its own; -1 if there is none."""
     first = of.begins[row]
     return ~of.own[first] if first < of.begins[row + 1] and of.own[first] < 0 else -1
 
 
-def extent(row: int, of: DrawnGraph) -> int:
+def operand_count(row: int, of: DrawnGraph) -> int:
     """The number of a row's operands, including those of the rows that it absorbed."""
     count = 0
     while row >= 0:
-        below = absorbs(row, of)
+        below = merged_parent(row, of)
         count += of.begins[row + 1] - of.begins[row] - (1 if below >= 0 else 0)
         row = below
     return count
@@ -129,7 +129,7 @@ def extent(row: int, of: DrawnGraph) -> int:
 def gather(row: int, count: int, of: DrawnGraph, ids: Ints) -> None:
     """Write down all operands of a row, from the last to the first."""
     while row >= 0:
-        below = absorbs(row, of)
+        below = merged_parent(row, of)
         for i in range(of.begins[row + 1] - 1, of.begins[row] - (0 if below >= 0 else 1), -1):
             count -= 1
             ids[count] = of.own[i]
@@ -156,7 +156,7 @@ def sort(
             kind, degree = of.operators[row], of.degrees[row]
             if kind >= 0 and (degree < 1 or (arities[kind] >= 0 and degree != arities[kind])):
                 return ELSEWHERE
-            if extent(row, of) != degree:
+            if operand_count(row, of) != degree:
                 return ELSEWHERE
             needed += degree
             if degree > widest:
@@ -165,7 +165,7 @@ def sort(
         return needed
     sizes[WIDEST] = widest
     followers(of, sources, targets, marks, follow, sizes)
-    sizes[SORTED] = kahn(sizes[ROWS], of.degrees, order, marks, follow)
+    sizes[SORTED] = sort_by_kahn(sizes[ROWS], of.degrees, order, marks, follow)
     if sizes[SORTED] < count:
         return ELSEWHERE
     results(of.operators, order, follow, sizes)
@@ -215,7 +215,7 @@ def mark_needed(of: DrawnGraph, marks: Bytes, waiting: Ints, sizes: Longs) -> in
                     waiting[left] = source
                     left += 1
                     count += 1
-            row = absorbs(row, of)
+            row = merged_parent(row, of)
     if target_count:
         return count
     for edge in range(sizes[EDGES]):
@@ -241,7 +241,7 @@ def followers(of: DrawnGraph, sources: Ints, targets: Ints, marks: Bytes, follow
             for i in range(of.begins[link], of.begins[link + 1]):
                 if of.own[i] >= 0:
                     follow[begins + of.own[i] + 1] += 1
-            link = absorbs(link, of)
+            link = merged_parent(link, of)
     for row in range(rows):
         follow[row] = follow[begins + row]
         follow[begins + row + 1] += follow[begins + row]
@@ -259,10 +259,10 @@ def followers(of: DrawnGraph, sources: Ints, targets: Ints, marks: Bytes, follow
                         if of.own[i] >= 0:
                             follow[consumers_offset + follow[of.own[i]]] = target
                             follow[of.own[i]] += 1
-                    link = absorbs(link, of)
+                    link = merged_parent(link, of)
 
 
-def kahn(rows: int, degrees: Ints, order: Ints, marks: Bytes, follow: Ints) -> int:
+def sort_by_kahn(rows: int, degrees: Ints, order: Ints, marks: Bytes, follow: Ints) -> int:
     """Kahn's algorithm with a FIFO queue, which is `order` itself; returns how many rows were sorted."""
     begins, consumers_offset, ready = rows, 2 * rows + 1, 0
     for row in range(rows):
@@ -342,8 +342,8 @@ def mark_absorbed(of: DrawnGraph, sizes: Longs, line: RunOrder) -> None:
     for step in range(sizes[SORTED]):
         line.marks[line.order[step]] = REACHED
     for row in range(sizes[ROWS] - 1, -1, -1):
-        if line.marks[row] and absorbs(row, of) >= 0:
-            line.marks[absorbs(row, of)] = line.marks[absorbs(row, of)] | ABSORBED
+        if line.marks[row] and merged_parent(row, of) >= 0:
+            line.marks[merged_parent(row, of)] = line.marks[merged_parent(row, of)] | ABSORBED
 
 
 @machine
@@ -396,7 +396,7 @@ def differentiate(
         return UNSORTED
     if sizes[ABSORBING]:
         for row in range(rows - 1, -1, -1):
-            taken_over = absorbs(row, of)
+            taken_over = merged_parent(row, of)
             if line.marks[row] and taken_over >= 0:
                 first, count = of.begins[row], of.begins[row + 1] - of.begins[row]
                 line.marks[taken_over] = line.marks[taken_over] | ABSORBED

@@ -21,8 +21,8 @@ from ..llvm.emit import NotCompilable, compiling
 from ..llvm.functions import Module, link_modules
 from ..llvm.machine import sources
 from ..llvm.python import TranslatedModule
-from ..llvm.tracing import in_registers
-from ..llvm.typed import Callee
+from ..llvm.tracing import traceable
+from ..llvm.values import Callee
 from .kernel import ENTRIES
 
 # Of a rule with so many operands, and of one that takes any number of them: their values, and what writes all partials.
@@ -93,8 +93,7 @@ def text(rules: Sequence[Rule]) -> str:
     module, loops = Module(), TranslatedModule()
     if any(rule.arity is None for rule in rules):
         loops.known = {
-            name: trace_callee(module, name, in_registers(function), arity)
-            for name, (function, arity) in CALLED.items()
+            name: trace_callee(module, name, traceable(function), arity) for name, (function, arity) in CALLED.items()
         }
     for rule in (rule for rule in rules if rule.arity is None):
         add_loops(loops, rule)

@@ -23,7 +23,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
-from ...core.files import users_folder
+from ...core.files import user_folder
 from ...errors import FolderError
 
 DIGEST = 32  # bytes
@@ -37,7 +37,7 @@ _pruned = False  # whether this process has checked the size of the folder
 
 def folder() -> Path:
     """Where compiled code is kept: $NAIVE_GRAPH_CACHE, or the user's folder for caches."""
-    return users_folder("cache")
+    return user_folder("cache")
 
 
 def read(name: str) -> bytes | None:
@@ -46,10 +46,10 @@ def read(name: str) -> bytes | None:
         path = folder() / name
         if not _is_safe(path.parent):
             return None
-        with open(path, "rb", opener=_as_itself) as file:
+        with open(path, "rb", opener=_open_safely) as file:
             ours, content = _is_ours(os.fstat(file.fileno())), file.read()
     except FolderError as error:
-        _say_once(None, f"Compiled code is not kept: {error}")
+        _warn_once(None, f"Compiled code is not kept: {error}")
         return None
     except OSError:
         return None
@@ -88,7 +88,7 @@ def _digest(name: str, code: bytes) -> bytes:
     return sha256(name.encode() + code).digest()
 
 
-def _as_itself(path: str, flags: int) -> int:
+def _open_safely(path: str, flags: int) -> int:
     """An opener for `open` that follows no symbolic link and never blocks."""
     return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
 
@@ -102,7 +102,7 @@ def _is_safe(directory: Path) -> bool:
     """Whether only we may write to the folder; warns once if not."""
     if _is_ours(directory.stat()):
         return True
-    _say_once(
+    _warn_once(
         directory,
         f"Others may write in {directory}, so compiled code is neither read from it nor kept there. "
         "Make it yours alone (chmod go-w), or choose another folder: NAIVE_GRAPH_CACHE.",
@@ -110,7 +110,7 @@ def _is_safe(directory: Path) -> bool:
     return False
 
 
-def _say_once(directory: Path | None, message: str) -> None:
+def _warn_once(directory: Path | None, message: str) -> None:
     if directory not in _refused:
         _refused.add(directory)
         warnings.warn(message, RuntimeWarning, stacklevel=3)
@@ -123,7 +123,7 @@ def _mark_used(path: Path) -> None:
             os.utime(path)
 
 
-class _Kept(NamedTuple):
+class _CachedFile(NamedTuple):
     """A cached file. They sort in the order of removal: those from the future first, then least recently used."""
 
     possible: bool
@@ -149,7 +149,7 @@ def prune(place: Path) -> None:
                 size -= file.size
 
 
-def _files(directory: Path) -> Iterator[_Kept]:
+def _files(directory: Path) -> Iterator[_CachedFile]:
     """All files of ours, as far as they can be seen."""
     soon = time.time() + DAY
     with suppress(OSError), os.scandir(directory) as entries:
@@ -157,4 +157,4 @@ def _files(directory: Path) -> Iterator[_Kept]:
             with suppress(OSError):
                 if OURS.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
                     seen = entry.stat(follow_symlinks=False)
-                    yield _Kept(seen.st_mtime <= soon, seen.st_mtime, entry.path, seen.st_size)
+                    yield _CachedFile(seen.st_mtime <= soon, seen.st_mtime, entry.path, seen.st_size)

@@ -20,8 +20,8 @@ from hashlib import sha256
 from threading import RLock, main_thread
 from typing import Any
 
-from ...core.fork_safety import COMPILER, held_over_forks
-from ...core.imports import GcPause, defer_sigint
+from ...core.fork_safety import COMPILER, hold_during_forks
+from ...core.optional_deps import GcPause, defer_sigint
 from ...errors import MissingToolError
 from . import cache
 from .emit import NotCompilable
@@ -58,7 +58,7 @@ class CompilerLock:
 
 
 LOCK = CompilerLock()
-held_over_forks(COMPILER, lambda: LOCK)
+hold_during_forks(COMPILER, lambda: LOCK)
 OLDEST = (16,)  # of LLVM; before, `ptr` and `memory(none)` were not in its language
 MOST_LIBRARIES = 256  # kept in memory; beyond, the oldest are dropped, and live on only while something refers to them
 
@@ -147,7 +147,7 @@ def object_code(ir_text: str, optimised: bool = False, quick: bool = False) -> b
     """Compile the text to an object file (machine code that is not linked yet)."""
     llvm = llvmlite()
     check(ir_text, MOST_QUICK if quick else MOST)
-    optimised = optimised and weight(ir_text) <= MOST_OPTIMISED
+    optimised = optimised and estimate_cost(ir_text) <= MOST_OPTIMISED
     module = _parse_module(ir_text)
     if optimised:
         # Loops over registers are written out already: to unroll them, and to look for more, took LLVM twice as long,
@@ -280,14 +280,14 @@ OPERAND = 4  # an operand of a call is as much work as so many instructions
 
 def check(text: str, most: int = MOST) -> None:
     """Raise NotCompilable where even without its optimiser LLVM would take too long."""
-    instructions = weight(text)
+    instructions = estimate_cost(text)
     if instructions > most:
         raise NotCompilable(
             f"Code of some {instructions:,} instructions keeps LLVM for too long; {most:,} is the most."
         )
 
 
-def weight(text: str) -> int:
+def estimate_cost(text: str) -> int:
     """How long LLVM will take, in instructions: the text's lines, and more for the operands of calls."""
     calls: list[str] = CALL.findall(text)
     return text.count("\n") + OPERAND * sum(operands.count(",") + 1 for operands in calls)

@@ -137,7 +137,7 @@ class InstructionWriter:
             return INSTRUCTIONS[rule.name](self, *operands)
         if rule.name in SQUARES and _is_two(operands[1]) and isinstance(operands[0], Emitted):
             return self.binary("fmul", operands[0], operands[0] if rule.name == "pow" else 2.0)
-        return self.call(rule.name, tracing.in_registers(rule.value), operands)
+        return self.call(rule.name, tracing.traceable(rule.value), operands)
 
     def binary(self, name: str, left: Value, right: Value) -> Emitted:
         return self.line(f"{name} {self.module.float_type} {self.operand(left)}, {self.operand(right)}")

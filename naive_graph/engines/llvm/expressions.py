@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from .emit import literal
-from .fields import syntax
-from .typed import SCALARS, Callee, FunctionText, Typed, result_type
+from .struct_params import syntax
+from .values import SCALARS, Callee, FunctionBuilder, Typed, result_type
 
 FLOAT_OPS = {ast.Add: "fadd", ast.Sub: "fsub", ast.Mult: "fmul", ast.Div: "fdiv"}
 INT_OPS = {
@@ -29,7 +29,7 @@ class Functions(Protocol):
         """The name of the translated function."""
 
 
-class ExpressionTranslator(FunctionText):
+class ExpressionTranslator(FunctionBuilder):
     """Translates the expressions of one function: `expression` dispatches on the node, to methods `of_<Node>`."""
 
     def __init__(self, program: Functions, tree: ast.FunctionDef, names: Mapping[str, Any]) -> None:
@@ -118,7 +118,7 @@ class ExpressionTranslator(FunctionText):
         before, self.lines = self.lines, [f"{no}:"]
         two = self.expression(node.orelse)
         kind = self.widest(one, two)
-        slot = self.slot("either", kind)
+        slot = self.allocate("either", kind)
         self.lines += [f"store {kind} {self.cast(two, kind).text}, ptr {slot}", f"br label %{end}"]
         after, self.lines = self.lines, before
         self.lines += [f"store {kind} {self.cast(one, kind).text}, ptr {slot}", f"br label %{end}", *after, f"{end}:"]

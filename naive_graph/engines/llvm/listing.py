@@ -13,7 +13,7 @@ LONG = 400  # instructions after which loaded values are loaded again, to limit 
 PARAMETERS = "ptr %values, ptr %adjoints"
 
 
-class Straight(InstructionWriter):
+class StraightLineFunction(InstructionWriter):
     """Writes one straight-line function of arrays of floats."""
 
     def __init__(self, module: Module, name: str, parameters: str = PARAMETERS) -> None:
@@ -24,7 +24,7 @@ class Straight(InstructionWriter):
     def branch(self, condition: str) -> bool:
         raise TypeError("it asks `if` about operands; write where(condition, a, b)")
 
-    def breathe(self) -> None:
+    def forget_old_results(self) -> None:
         """Forget results of LONG instructions ago: to load a value again costs less than to spill it."""
         if len(self.lines) - self._from >= LONG:
             self._from = len(self.lines)

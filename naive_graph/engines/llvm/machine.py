@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from .compile import Library, compiled
-from .fields import flatten_records, words
 from .python import TranslatedModule
-from .typed import SCALARS, Callee
+from .struct_params import flatten_records, words
+from .values import SCALARS, Callee
 
 
 def _call(name: str, kinds: list[str], result: str = "void") -> Callee:

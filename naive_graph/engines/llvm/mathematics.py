@@ -17,7 +17,7 @@ from typing import Any
 
 from ...core import ieee
 from .emit import Emitted
-from .tracing import in_registers
+from .tracing import traceable
 
 PLACES, BIAS = 52, 1023  # of a float64: fraction bits, and exponent bias
 ROUND = 1.5 * 2.0**PLACES  # adding it leaves the nearest integer in the last bits
@@ -77,18 +77,18 @@ def log1p(x: Emitted) -> Any:
 
 
 def sin(x: Emitted) -> Any:
-    return select(x == 0.0, x, _wave(x, 0))  # -0.0 stays -0.0
+    return select(x == 0.0, x, _sine_from_quarter(x, 0))  # -0.0 stays -0.0
 
 
 def cos(x: Emitted) -> Any:
-    return _wave(x, 1)
+    return _sine_from_quarter(x, 1)
 
 
 def tanh(x: Emitted) -> Any:
     """x + x**3 times a rational function near 0, else 1 - 2 e / (1 + e) for e = exp(-2 x): one division for both."""
     size, square = abs(x), x * x
     twice = 2.0 * size
-    lift = x.writer.call("ieee.lift_of", in_registers(ieee.lift_of), [twice])
+    lift = x.writer.call("ieee.lift_of", traceable(ieee.exp_shift), [twice])
     near, e = size < 0.625, exp(lift - twice)
     over = select(near, polynomial(square, TANH_OVER), 2.0 * e)
     share = over / select(near, polynomial(square, TANH_UNDER), 1.0 + e)
@@ -100,7 +100,7 @@ FUNCTIONS = {"exp": exp, "log": log, "log1p": log1p, "sin": sin, "cos": cos, "ta
 LIMITS = {"sin": LARGEST_ANGLE, "cos": LARGEST_ANGLE}  # for larger arguments the C library is called
 
 
-def _wave(x: Emitted, quarter: int) -> Any:
+def _sine_from_quarter(x: Emitted, quarter: int) -> Any:
     """sin(x + quarter * pi/2), from the sine and cosine of the reduced argument x - n pi/2."""
     n, last = _nearest(x, 2 / math.pi)
     r = x

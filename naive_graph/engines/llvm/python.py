@@ -8,9 +8,9 @@
 
 Arguments are `int`, `float`, or arrays (`Floats`, `Ints`, `Longs`, `Shorts`, `Bytes`). A body may contain arithmetic,
 comparisons, `if`, `while`, `for i in range(...)`, `continue`, and calls of other such functions. Records are translated
-by `fields.py`. A function of the subset also runs as plain Python over NumPy arrays, and gives the same numbers, if it
-keeps these rules: integers stay below 2**63, `//` and `%` have operands that are not negative, nothing is divided by 0,
-and an array that is written to does not overlap another argument.
+by `struct_params.py`. A function of the subset also runs as plain Python over NumPy arrays, and gives the same numbers,
+if it keeps these rules: integers stay below 2**63, `//` and `%` have operands that are not negative, nothing is
+divided by 0, and an array that is written to does not overlap another argument.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from .expressions import ExpressionTranslator
-from .fields import syntax
-from .typed import ELEMENTS, SCALARS, Callee, Typed, result_type
+from .struct_params import syntax
+from .values import ELEMENTS, SCALARS, Callee, Typed, result_type
 
 NO_NAMES: Mapping[str, Any] = {}
 
@@ -99,7 +99,7 @@ class _Translation(ExpressionTranslator):
     def write(self, name: str, value: Typed) -> None:
         if name not in self.variables:
             kind = "i64" if value.type == "i1" else value.type
-            self.variables[name] = (self.slot(name, kind), kind)
+            self.variables[name] = (self.allocate(name, kind), kind)
         slot, kind = self.variables[name]
         self.lines.append(f"store {kind} {self.cast(value, kind).text}, ptr {slot}")
 
@@ -174,7 +174,7 @@ class _Translation(ExpressionTranslator):
         bounds = [self.cast(self.expression(argument), "i64").text for argument in call.args]
         start, stop, step = ("0", *bounds, "1") if len(bounds) == 1 else (*bounds, "1")[:3]
         test, body, further, end = (self.name(label) for label in ("test", "body", "next", "end"))
-        counter = self.slot("counter", "i64")
+        counter = self.allocate("counter", "i64")
         self.lines.append(f"store i64 {start}, ptr {counter}")
         self.label(test)
         index = self.emit(f"load i64, ptr {counter}")

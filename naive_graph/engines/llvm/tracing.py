@@ -25,7 +25,7 @@ C_LIBRARY = (
 KNOWN_TO_LLVM = {name: f"llvm.{name}.f64" for name in ("sqrt", "copysign", "fabs", "floor")}
 
 
-def in_registers(function: Callable[..., Any]) -> Callable[..., Any]:
+def traceable(function: Callable[..., Any]) -> Callable[..., Any]:
     """A version of the function that can be called with registers (`emit.Emitted`)."""
     if isinstance(function, BuiltinFunctionType):
         return function if function.__module__ == builtins.__name__ else _math_call(function)
@@ -36,7 +36,7 @@ def in_registers(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _with_patched_globals(function: FunctionType) -> FunctionType:
     """The same code object with patched globals; functions in its closure are converted too."""
-    cells = tuple(CellType(in_registers(cell.cell_contents)) for cell in function.__closure__ or ())
+    cells = tuple(CellType(traceable(cell.cell_contents)) for cell in function.__closure__ or ())
     return FunctionType(function.__code__, _patched_globals(function.__module__), function.__name__, None, cells)
 
 

@@ -16,8 +16,8 @@ from ...core.plan import check_complete, plan_for
 from ...core.rules import BY_NUMBER
 from ...core.tables import CONSTANT, Tables
 from ..llvm.machine import machine
-from ..llvm.typed import Bytes, Ints
-from .ir import IR, Array, PlanColumns, mark_rows, room
+from ..llvm.values import Bytes, Ints
+from .ir import IR, Array, PlanColumns, allocate_columns, mark_rows
 
 
 def build_ir(tables: Tables, targets: list[int]) -> tuple[IR, Array]:
@@ -50,7 +50,7 @@ def _columns(tables: Tables, targets: list[int]) -> tuple[Array, Array, Array, A
     np.cumsum(np.bincount(consumers, minlength=rows), out=begins[1:])
     del sources, consumers
     drawn = ConsumerEdges(begins, edges, mark_rows(rows, targets))
-    made = room(rows, reach(rows, drawn))._replace(kinds=kinds)
+    made = allocate_columns(rows, reach(rows, drawn))._replace(kinds=kinds)
     chosen, position, chain = (np.empty(rows, np.int32) for _ in range(3))
     count = write(rows, drawn, chain, position, chosen, made)
     if count == rows:
@@ -93,14 +93,14 @@ def reach(rows: int, of: ConsumerEdges) -> int:
     for row in range(rows):
         if of.live[row] == 1:
             link = row
-            while takes_over(link, of):
+            while is_absorbed_edge(link, of):
                 size += of.begins[link + 1] - of.begins[link] - 1
                 link = -1 - of.edges[of.begins[link]]
             size += of.begins[link + 1] - of.begins[link]
     return size
 
 
-def takes_over(row: int, of: ConsumerEdges) -> int:
+def is_absorbed_edge(row: int, of: ConsumerEdges) -> int:
     """Whether the first edge into a row stands for all operands of a row that it absorbed.
 
     Not if the absorbed row is live: its value is computed anyway, so it is itself the first operand.
@@ -126,7 +126,7 @@ def write(rows: int, of: ConsumerEdges, chain: Ints, place: Ints, chosen: Ints, 
             made.starts[size] = edge
             chain[0] = row
             length = 1
-            while takes_over(chain[length - 1], of):
+            while is_absorbed_edge(chain[length - 1], of):
                 chain[length] = -1 - of.edges[of.begins[chain[length - 1]]]
                 length += 1
             for link in range(length - 1, -1, -1):

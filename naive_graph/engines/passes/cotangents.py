@@ -14,11 +14,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..llvm.typed import Bytes, Ints, Longs
+from ..llvm.values import Bytes, Ints, Longs
 from .ir import DOT, MUL, NONE, REDUCE, WHERE
 
 
-class Terms(NamedTuple):
+class CotangentTerms(NamedTuple):
     """For each row its first term and its last; for each term the next one, and what it is. count: of terms."""
 
     heads: Ints
@@ -31,7 +31,7 @@ class Terms(NamedTuple):
     count: Longs
 
 
-class Growing(NamedTuple):
+class GrowingIR(NamedTuple):
     """A plan to which the reverse sweep appends rows.
 
     numbers: the rows of 1, of 0, and of other constants. counts: those that say
@@ -49,7 +49,7 @@ class Growing(NamedTuple):
     calm: Bytes
 
 
-def give(row: int, x: int, y: int, mask: int, group: int, terms: Terms, plan: Growing) -> None:
+def accumulate(row: int, x: int, y: int, mask: int, group: int, terms: CotangentTerms, plan: GrowingIR) -> None:
     """One more term of a row's adjoint: x * y (x alone if y is NONE), where `mask` holds."""
     if x == plan.numbers[0] and y >= 0:
         x, y = y, NONE
@@ -67,7 +67,7 @@ def give(row: int, x: int, y: int, mask: int, group: int, terms: Terms, plan: Gr
     terms.tails[row] = term
 
 
-def new_row(kind: int, group: int, plan: Growing) -> int:
+def new_row(kind: int, group: int, plan: GrowingIR) -> int:
     """Begin a row; its operands are pushed next."""
     row = plan.end[0]
     plan.kinds[row] = kind
@@ -77,35 +77,35 @@ def new_row(kind: int, group: int, plan: Growing) -> int:
     return row
 
 
-def push(operand: int, plan: Growing) -> None:
+def push_operand(operand: int, plan: GrowingIR) -> None:
     plan.operands[plan.end[1]] = operand
     plan.end[1] += 1
 
 
-def pair(kind: int, group: int, x: int, y: int, plan: Growing) -> int:
+def emit_binary(kind: int, group: int, x: int, y: int, plan: GrowingIR) -> int:
     """A row of two operands, or of one and NONE."""
     row = new_row(kind, group, plan)
-    push(x, plan)
-    push(y, plan)
+    push_operand(x, plan)
+    push_operand(y, plan)
     return row
 
 
-def wider(one: int, two: int, plan: Growing) -> int:
+def wider_group(one: int, two: int, plan: GrowingIR) -> int:
     """The group of what depends on both rows; the second may be NONE."""
     return plan.groups[two] if two >= 0 and plan.groups[two] > plan.groups[one] else plan.groups[one]
 
 
-def emit_where(mask: int, value: int, other: int, plan: Growing) -> int:
+def emit_where(mask: int, value: int, other: int, plan: GrowingIR) -> int:
     """where(mask, value, other) as a row."""
-    group = wider(mask, value, plan)
+    group = wider_group(mask, value, plan)
     if plan.groups[other] > group:
         group = plan.groups[other]
-    row = pair(WHERE, group, mask, value, plan)
-    push(other, plan)
+    row = emit_binary(WHERE, group, mask, value, plan)
+    push_operand(other, plan)
     return row
 
 
-def guard(head: int, alone: int, terms: Terms, plan: Growing) -> int:
+def mask_sum(head: int, alone: int, terms: CotangentTerms, plan: GrowingIR) -> int:
     """Put each term under its own mask; the mask of their sum, NONE if one is certain. alone: the row has one value."""
     either = NONE
     term = head
@@ -113,7 +113,7 @@ def guard(head: int, alone: int, terms: Terms, plan: Growing) -> int:
         mask = terms.masks[term]
         taken = mask
         if alone and mask >= 0 and plan.groups[mask] > 0:
-            taken = pair(REDUCE, 0, mask, NONE, plan)  # taken, unless it holds in no sample
+            taken = emit_binary(REDUCE, 0, mask, NONE, plan)  # taken, unless it holds in no sample
         if term == head:
             either = taken
         elif taken < 0 or either < 0:
@@ -123,7 +123,7 @@ def guard(head: int, alone: int, terms: Terms, plan: Growing) -> int:
         if mask >= 0:
             x, y = terms.xs[term], terms.ys[term]
             if y >= 0 and (terms.groups[term] == 0 or plan.calm[y] == 0):
-                x, y = pair(MUL, wider(x, y, plan), x, y, plan), NONE
+                x, y = emit_binary(MUL, wider_group(x, y, plan), x, y, plan), NONE
             terms.xs[term] = emit_where(mask, x, plan.numbers[1], plan)
             terms.ys[term] = y  # 0 times a finite number is nothing
             terms.masks[term] = NONE
@@ -131,13 +131,13 @@ def guard(head: int, alone: int, terms: Terms, plan: Growing) -> int:
     return either
 
 
-def emit_sum(row: int, head: int, samples: int, terms: Terms, plan: Growing) -> int:
+def emit_sum(row: int, head: int, samples: int, terms: CotangentTerms, plan: GrowingIR) -> int:
     """The sum of a row's terms, as one row."""
     group = plan.groups[row]
     if group == 0:
         term = head
         while term >= 0:
-            times(term, terms, plan)
+            multiply_factors(term, terms, plan)
             term = terms.nexts[term]
     if terms.nexts[head] < 0 and terms.ys[head] < 0 and (group != 0 or terms.groups[head] == 0):
         return terms.xs[head]
@@ -149,15 +149,15 @@ def emit_sum(row: int, head: int, samples: int, terms: Terms, plan: Growing) -> 
             if made == first:
                 made = new_row(DOT, group, plan)
                 if first >= 0:
-                    push(first, plan)
-                    push(NONE, plan)
-            push(terms.xs[term], plan)
-            push(terms.ys[term], plan)
+                    push_operand(first, plan)
+                    push_operand(NONE, plan)
+            push_operand(terms.xs[term], plan)
+            push_operand(terms.ys[term], plan)
         term = terms.nexts[term]
     return made
 
 
-def over_samples(head: int, samples: int, terms: Terms, plan: Growing) -> int:
+def over_samples(head: int, samples: int, terms: CotangentTerms, plan: GrowingIR) -> int:
     """The sum of the terms that have a value for each sample, group by group; NONE if there are none."""
     total = NONE
     for group in range(1, samples):
@@ -167,25 +167,25 @@ def over_samples(head: int, samples: int, terms: Terms, plan: Growing) -> int:
             if terms.groups[term] == group:
                 if made < 0:
                     made = new_row(REDUCE, 0, plan)
-                push(terms.xs[term], plan)
-                push(terms.ys[term], plan)
+                push_operand(terms.xs[term], plan)
+                push_operand(terms.ys[term], plan)
             term = terms.nexts[term]
         if made >= 0 and total >= 0:
-            last = pair(DOT, 0, total, NONE, plan)
-            push(made, plan)
-            push(NONE, plan)
+            last = emit_binary(DOT, 0, total, NONE, plan)
+            push_operand(made, plan)
+            push_operand(NONE, plan)
             made = last
         if made >= 0:
             total = made
     return total
 
 
-def times(term: int, terms: Terms, plan: Growing) -> None:
+def multiply_factors(term: int, terms: CotangentTerms, plan: GrowingIR) -> None:
     """A term that is the same for all samples counts once for each."""
     group, x, y = terms.groups[term], terms.xs[term], terms.ys[term]
-    if group == 0 or wider(x, y, plan) != 0:
+    if group == 0 or wider_group(x, y, plan) != 0:
         return
     if y >= 0:
-        terms.xs[term] = pair(MUL, 0, x, y, plan)
+        terms.xs[term] = emit_binary(MUL, 0, x, y, plan)
     terms.ys[term] = plan.counts[group]
     terms.groups[term] = 0

@@ -10,7 +10,7 @@
    1 sin 0
    2 sin 0
    3 add 1 2
->>> print(share(ir, wanted=[3])[0])
+>>> print(eliminate_common_subexpressions(ir, wanted=[3])[0])
    0 leaf
    1 sin 0
    2 add 1 1
@@ -27,8 +27,8 @@ from typing import Any
 import numpy as np
 
 from ..llvm.machine import machine
-from ..llvm.typed import Ints
-from .ir import IR, NONE, Array, Lanes, PlanColumns, mark_rows, moved
+from ..llvm.values import Ints
+from .ir import IR, NONE, Array, Lanes, PlanColumns, mark_rows, renumber_rows
 from .repeats import descend
 
 LEAST_KIND = 16  # added to kinds, so that they are positive in a hash
@@ -36,11 +36,11 @@ LEAST_KIND = 16  # added to kinds, so that they are positive in a hash
 MOST_COMPARED = 750_000
 
 
-def share(ir: IR, wanted: Array) -> tuple[IR, Array]:
+def eliminate_common_subexpressions(ir: IR, wanted: Array) -> tuple[IR, Array]:
     """Eliminate common subexpressions and dead rows; returns the plan, and the new row of each old one (NONE: gone)."""
     if len(ir) > MOST_COMPARED:
         return eliminate_dead_code(ir, wanted)
-    same, slots = _sames(ir), 1 << (2 * len(ir) + 1).bit_length()
+    same, slots = _find_equal_rows(ir), 1 << (2 * len(ir) + 1).bit_length()
     table = np.full(slots, NONE, np.int32)
     unify(len(ir), ir.columns, same, table, slots)
     ir = replace(ir, operands=np.where(ir.operands >= 0, same[ir.operands], NONE))
@@ -57,10 +57,12 @@ def eliminate_dead_code(ir: IR, wanted: Array) -> tuple[IR, Array]:
     operands = ir.operands[np.repeat(live, degrees).view(bool)]
     starts = np.concatenate([[0], np.cumsum(degrees[rows])]).astype(np.int32)
     operands = np.where(operands >= 0, new_row[operands], NONE).astype(np.int32)
-    return moved(ir, new_row, PlanColumns(ir.kinds[rows], starts, operands, ir.groups[rows]), len(rows)), new_row
+    return renumber_rows(
+        ir, new_row, PlanColumns(ir.kinds[rows], starts, operands, ir.groups[rows]), len(rows)
+    ), new_row
 
 
-def _sames(ir: IR) -> Array:
+def _find_equal_rows(ir: IR) -> Array:
     """The representative of each row: itself, or, for a leaf, the first leaf that holds the same numbers."""
     same = np.arange(len(ir), dtype=np.int32)
     seen: dict[Any, int] = {}

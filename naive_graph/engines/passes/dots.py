@@ -25,8 +25,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..llvm.machine import machine
-from ..llvm.typed import Bytes, Ints
-from .ir import ADD, DOT, IR, MUL, NONE, Array, PlanColumns, mark_rows, moved, room
+from ..llvm.values import Bytes, Ints
+from .ir import ADD, DOT, IR, MUL, NONE, Array, PlanColumns, allocate_columns, mark_rows, renumber_rows
 
 
 def dots(ir: IR, keep: Array) -> tuple[IR, Array]:
@@ -34,13 +34,13 @@ def dots(ir: IR, keep: Array) -> tuple[IR, Array]:
 
     keep: rows that somebody wants to see, by number.
     """
-    rows, made = len(ir), room(len(ir), 2 * len(ir.operands))
+    rows, made = len(ir), allocate_columns(len(ir), 2 * len(ir.operands))
     keep_marks, fused = mark_rows(rows, keep), np.zeros(rows, np.uint8)
     new_row, chain = np.empty(rows, np.int32), np.empty(rows, np.int32)
     uses = np.bincount(ir.operands[ir.operands != NONE], minlength=rows).astype(np.int32)
     mark(rows, ir.columns, keep_marks, uses, fused)
     size = gather(rows, ir.columns, fused, chain, new_row, made)
-    return moved(ir, new_row, made, size), new_row
+    return renumber_rows(ir, new_row, made, size), new_row
 
 
 @machine

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...core.rules import BY_NUMBER, RULES
-from ..llvm.typed import Ints
+from ..llvm.values import Ints
 
 Array = Any  # a NumPy array
 NONE = -1  # no row, no operand, or no lane
@@ -136,7 +136,7 @@ def mark_rows(rows: int, these: Any) -> Array:
     return marks
 
 
-def room(rows: int, edges: int) -> PlanColumns:
+def allocate_columns(rows: int, edges: int) -> PlanColumns:
     """Allocate uninitialised columns for so many rows and operands."""
     return PlanColumns(*(np.empty(size, np.int32) for size in (rows, rows + 1, edges, rows)))
 
@@ -148,7 +148,7 @@ def with_columns(ir: IR, made: PlanColumns, size: int, constants: Any, sources: 
     return IR(kinds, starts, operands, groups, constants, sources, ir.samples)
 
 
-def moved(ir: IR, place: Array, made: PlanColumns, size: int) -> IR:
+def renumber_rows(ir: IR, place: Array, made: PlanColumns, size: int) -> IR:
     """The plan of the first `size` rows of these columns; leaves keep their values. place: old row -> new row."""
     constants = {int(place[row]): value for row, value in ir.constants.items() if place[row] >= 0}
     sources = {int(place[row]): source for row, source in ir.sources.items() if place[row] >= 0}
@@ -159,4 +159,4 @@ def replace_rows(ir: IR, place: Array, rows: Sequence[tuple[int, Sequence[int], 
     """The plan with other rows: (kind, operands, group) each; leaves keep their values. place: old row -> new row."""
     kinds, operands, groups = zip(*rows, strict=True)
     columns = (kinds, np.cumsum([0, *map(len, operands)]), [operand for some in operands for operand in some], groups)
-    return moved(ir, place, PlanColumns(*(np.array(column, np.int32) for column in columns)), len(rows))
+    return renumber_rows(ir, place, PlanColumns(*(np.array(column, np.int32) for column in columns)), len(rows))

@@ -29,7 +29,7 @@ from ...core.rules import RULES
 from ...core.tables import PLACEHOLDER, VARIABLE, Tables
 from ..llvm.machine import machine
 from .build_ir import build_ir
-from .cse import MOST_COMPARED, share
+from .cse import MOST_COMPARED, eliminate_common_subexpressions
 from .dots import dots
 from .ir import DOT, IR, NONE, TOTAL, Array, FedInput, PlanColumns, Sample, replace_rows
 from .reverse_symbolic import Count, adjoint
@@ -128,7 +128,7 @@ def append_derivatives(ir: IR, wanted: Wanted) -> tuple[IR, Wanted]:
     return ir, Wanted(wanted.outputs, [], slopes)
 
 
-SHARE = Pass("share", "equal rows became one, unused rows went", as_pass(share))
+SHARE = Pass("share", "equal rows became one, unused rows went", as_pass(eliminate_common_subexpressions))
 PASSES = (
     Pass("powers", "squares became products", as_pass(powers), quiet=True),
     Pass("batch", "what depends on a batch has a value for every sample", as_pass(batch)),

@@ -25,7 +25,7 @@ import numpy as np
 from ...core.rules import BY_NUMBER
 from ...core.tables import VARIABLE
 from ..llvm.machine import machine
-from ..llvm.typed import Bytes, Ints, Longs
+from ..llvm.values import Bytes, Ints, Longs
 from .ir import ADD, DOT, IR, NONE, SUB, Array, PlanColumns
 
 FEWEST = 8  # samples: with fewer, vectorising gains nothing
@@ -180,7 +180,7 @@ def components(rows: int, of: PlanColumns, often: Bytes, common: Bytes, hashes: 
             before = row
         for edge in range(begin, end):
             below = of.operands[edge]
-            if often[row] == 0 and adds(row, of) and (of.kinds[row] != DOT or (edge - begin) % 2 == 0):
+            if often[row] == 0 and is_sum(row, of) and (of.kinds[row] != DOT or (edge - begin) % 2 == 0):
                 before = NONE  # terms of a sum are not joined to each other
             if below >= 0 and often[below] and common[edge] == 0:
                 if before >= 0:
@@ -220,7 +220,7 @@ def follow(rows: int, of: PlanColumns, uses: Ints, sample: Ints) -> int:
                 sums += 1
                 nested = 1
         if owner >= 0 and (
-            of.groups[row] > 0 or of.kinds[row] < DOT or (several and (adds(row, of) == 0 or sample[row] >= 0))
+            of.groups[row] > 0 or of.kinds[row] < DOT or (several and (is_sum(row, of) == 0 or sample[row] >= 0))
         ):
             return 0
         if begin < end and sample[row] == NONE:
@@ -246,7 +246,7 @@ def mark_partial_sums(rows: int, of: PlanColumns, uses: Ints, sample: Ints, part
 def is_part(row: int, at: int, of: PlanColumns, uses: Ints) -> int:
     """Whether this operand (edge `at`) of a sum is a partial sum: added with coefficient 1, and used only here."""
     below, position = of.operands[at], at - of.starts[row]
-    if below < 0 or uses[below] != 1 or adds(row, of) == 0 or adds(below, of) == 0:
+    if below < 0 or uses[below] != 1 or is_sum(row, of) == 0 or is_sum(below, of) == 0:
         return 0
     if (of.kinds[row] == SUB and position == 1) or (
         of.kinds[row] == DOT and (position % 2 == 1 or of.operands[at + 1] >= 0)
@@ -255,7 +255,7 @@ def is_part(row: int, at: int, of: PlanColumns, uses: Ints) -> int:
     return 1
 
 
-def adds(row: int, of: PlanColumns) -> int:
+def is_sum(row: int, of: PlanColumns) -> int:
     """Whether the row is a sum, or a difference, of numbers and products."""
     if of.groups[row] > 0:
         return 0

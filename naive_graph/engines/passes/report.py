@@ -14,7 +14,7 @@ def report(lowering: Lowering, tape: Any, times: bool = True) -> str:
     lines = [_line("pass", "rows", "ms" if times else None, "what it did")]
     for stage in lowering.stages:
         took = f"{stage.seconds * 1e3:.2f}" if times else None
-        lines.append(_line(stage.name, str(stage.size), took, f"{SAID[stage.name]}{_more(stage)}"))
+        lines.append(_line(stage.name, str(stage.size), took, f"{SAID[stage.name]}{_stage_details(stage)}"))
     return "\n".join([*lines, *tape.explain()])
 
 
@@ -22,7 +22,7 @@ def _line(name: str, rows: str, took: str | None, summary: str) -> str:
     return f"{name:<8} {rows:>8} {'' if took is None else f'{took:>8} '} {summary}"
 
 
-def _more(stage: PassResult) -> str:
+def _stage_details(stage: PassResult) -> str:
     if stage.name == "lanes":
         counts = ", ".join(f"{count} samples" for count in stage.samples[1:])
         return f": {counts}" if counts else ": none found"

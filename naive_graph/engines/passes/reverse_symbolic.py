@@ -9,7 +9,7 @@ that both give the same bits.
 
 >>> from naive_graph import Graph
 >>> from naive_graph.engines.passes.build_ir import build_ir
->>> from naive_graph.engines.passes.cse import share
+>>> from naive_graph.engines.passes.cse import eliminate_common_subexpressions
 >>> x, y = Graph.Variable(2.0), Graph.Variable(3.0)
 >>> z = x.sin() * y
 >>> ir, _ = build_ir(z.tables, [z.row])
@@ -19,7 +19,7 @@ that both give the same bits.
    2 sin 0
    3 mul 2 1
 >>> grown, adjoints = adjoint(ir, seeds=[3], wanted=[0, 1])
->>> slopes, place = share(grown, adjoints[[0, 1]])  # without the rows that they do not need
+>>> slopes, place = eliminate_common_subexpressions(grown, adjoints[[0, 1]])  # without the rows that they do not need
 >>> print(slopes)
    0 leaf
    1 leaf
@@ -45,10 +45,20 @@ import numpy as np
 
 from ...core.tables import CONSTANT, PLACEHOLDER
 from ..llvm.machine import machine
-from ..llvm.typed import Bytes, Ints
-from .cotangents import Growing, Terms, emit_sum, emit_where, give, guard, new_row, push, wider
-from .ir import DOT, IR, NONE, Array, Lanes, PlanColumns, mark_rows, room, with_columns
-from .vjp_templates import FIRST_NUMBER, NOTHING, PLAIN, Templates, templates
+from ..llvm.values import Bytes, Ints
+from .cotangents import (
+    CotangentTerms,
+    GrowingIR,
+    accumulate,
+    emit_sum,
+    emit_where,
+    mask_sum,
+    new_row,
+    push_operand,
+    wider_group,
+)
+from .ir import DOT, IR, NONE, Array, Lanes, PlanColumns, allocate_columns, mark_rows, with_columns
+from .vjp_templates import FIRST_NUMBER, NOTHING, PLAIN, Templates, build_template_table
 
 
 class Count(NamedTuple):
@@ -57,7 +67,7 @@ class Count(NamedTuple):
     group: int
 
 
-class Asked(NamedTuple):
+class AdjointRequest(NamedTuple):
     """By row: whether it leads to a wanted one, whether its adjoint is wanted, and the row of that adjoint.
 
     seeds: so many rows, whose adjoint begins at 1.
@@ -77,10 +87,10 @@ def adjoint(ir: IR, seeds: list[int], wanted: Array) -> tuple[IR, Array]:
     for. The adjoint of a row that has none is NONE: it is 0.
     """
     rows, samples = len(ir), len(ir.samples)
-    template_columns, constants = templates(ir.kinds, np.diff(ir.starts))
+    template_columns, constants = build_template_table(ir.kinds, np.diff(ir.starts))
     adjoint_rows, begun = np.full(rows, NONE, np.int32), np.array(seeds, np.int32)
-    requests = Asked(mark_rows(rows, wanted), mark_rows(rows, wanted), adjoint_rows, begun, len(begun))
-    lead(rows, ir.columns, template_columns, requests)
+    requests = AdjointRequest(mark_rows(rows, wanted), mark_rows(rows, wanted), adjoint_rows, begun, len(begun))
+    mark_dependent(rows, ir.columns, template_columns, requests)
     plan, terms = _room(ir, template_columns, len(constants), len(ir.operands) + len(seeds))
     sweep(
         rows,
@@ -98,7 +108,7 @@ def adjoint(ir: IR, seeds: list[int], wanted: Array) -> tuple[IR, Array]:
     return with_columns(ir, PlanColumns(*plan[:4]), size, numbers, sources), requests.adjoints
 
 
-def _calm_leaves(ir: IR) -> Array:
+def _finite_leaves(ir: IR) -> Array:
     """Leaves whose numbers are finite; if one is not after all, nor are the results, and the run is replayed.
 
     A batch that is fed is never replayed.
@@ -111,7 +121,7 @@ def _calm_leaves(ir: IR) -> Array:
     return calm
 
 
-def _room(ir: IR, template_columns: Templates, constants: int, most_terms: int) -> tuple[Growing, Terms]:
+def _room(ir: IR, template_columns: Templates, constants: int, most_terms: int) -> tuple[GrowingIR, CotangentTerms]:
     """Columns begun with the plan and the numbers, with room for all that may follow; and room for the terms.
 
     A term may need seven rows with 23 operands: a condition and its sum over
@@ -126,19 +136,19 @@ def _room(ir: IR, template_columns: Templates, constants: int, most_terms: int) 
     numbers = np.arange(rows, first, dtype=np.int32)
     end = np.array([first, len(ir.operands)], np.int64)
     calm = np.zeros(most, np.uint8)
-    calm[:rows] = _calm_leaves(ir)
-    plan = Growing(*room(most, edges), numbers[:constants].copy(), numbers[constants:].copy(), end, calm)
+    calm[:rows] = _finite_leaves(ir)
+    plan = GrowingIR(*allocate_columns(most, edges), numbers[:constants].copy(), numbers[constants:].copy(), end, calm)
     for column, begun in zip(plan[:4], ir.columns, strict=True):
         column[: len(begun)] = begun
     plan.kinds[plan.numbers], plan.kinds[plan.counts] = CONSTANT, PLACEHOLDER
     plan.starts[numbers], plan.groups[numbers] = len(ir.operands), 0
     heads, tails = (np.full(rows, NONE, np.int32) for _ in range(2))
     nexts, xs, ys, masks, groups = (np.empty(most_terms, np.int32) for _ in range(5))
-    return plan, Terms(heads, tails, nexts, xs, ys, masks, groups, np.zeros(1, np.int64))
+    return plan, CotangentTerms(heads, tails, nexts, xs, ys, masks, groups, np.zeros(1, np.int64))
 
 
 @machine
-def lead(rows: int, of: PlanColumns, known: Templates, asked: Asked) -> None:
+def mark_dependent(rows: int, of: PlanColumns, known: Templates, asked: AdjointRequest) -> None:
     """Mark the rows that depend on a wanted one, through operands with a partial derivative."""
     for row in range(rows):
         for edge in range(of.starts[row], of.starts[row + 1]):
@@ -149,11 +159,19 @@ def lead(rows: int, of: PlanColumns, known: Templates, asked: Asked) -> None:
 
 
 @machine
-def sweep(rows: int, samples: int, known: Templates, asked: Asked, terms: Terms, plan: Growing, local: Ints) -> None:
+def sweep(
+    rows: int,
+    samples: int,
+    known: Templates,
+    asked: AdjointRequest,
+    terms: CotangentTerms,
+    plan: GrowingIR,
+    local: Ints,
+) -> None:
     """The reverse sweep: emit the sum of each row's terms, then add terms to its operands. local: scratch space."""
     for index in range(asked.seed_count):
         seed = asked.seeds[index]
-        give(seed, plan.numbers[0], NONE, NONE, plan.groups[seed], terms, plan)
+        accumulate(seed, plan.numbers[0], NONE, NONE, plan.groups[seed], terms, plan)
     for row in range(rows - 1, -1, -1):
         head = terms.heads[row]
         if head < 0 or asked.needed[row] == 0:
@@ -166,33 +184,35 @@ def sweep(rows: int, samples: int, known: Templates, asked: Asked, terms: Terms,
                 same = 0
             term = terms.nexts[term]
         if same == 0:
-            mask = guard(head, plan.groups[row] == 0, terms, plan)
+            mask = mask_sum(head, plan.groups[row] == 0, terms, plan)
         incoming = emit_sum(row, head, samples, terms, plan)
         if asked.report[row]:
             asked.adjoints[row] = incoming
             if mask >= 0 and same:  # terms that stand under masks of their own add up to 0 where none holds
                 asked.adjoints[row] = emit_where(mask, incoming, plan.numbers[1], plan)
         if plan.kinds[row] <= DOT:
-            hand_to_pairs(row, incoming, mask, asked, terms, plan)
+            accumulate_factors(row, incoming, mask, asked, terms, plan)
         elif plan.kinds[row] >= 0:
             write_template(row, known, plan, local)
-            hand_on(row, incoming, mask, known, asked, terms, plan, local)
+            accumulate_operands(row, incoming, mask, known, asked, terms, plan, local)
 
 
-def hand_to_pairs(row: int, incoming: int, mask: int, asked: Asked, terms: Terms, plan: Growing) -> None:
+def accumulate_factors(
+    row: int, incoming: int, mask: int, asked: AdjointRequest, terms: CotangentTerms, plan: GrowingIR
+) -> None:
     """Add terms to the factors of a DOT, TOTAL or REDUCE row: adjoint times the other factor."""
     for edge in range(plan.starts[row], plan.starts[row + 1], 2):
         x, y = plan.operands[edge], plan.operands[edge + 1]
-        group = wider(x, y, plan)
+        group = wider_group(x, y, plan)
         if plan.groups[row] > group:
             group = plan.groups[row]
         if asked.needed[x]:
-            give(x, incoming, y, mask, group, terms, plan)
+            accumulate(x, incoming, y, mask, group, terms, plan)
         if y >= 0 and asked.needed[y]:
-            give(y, incoming, x, mask, group, terms, plan)
+            accumulate(y, incoming, x, mask, group, terms, plan)
 
 
-def write_template(row: int, known: Templates, plan: Growing, local: Ints) -> None:
+def write_template(row: int, known: Templates, plan: GrowingIR, local: Ints) -> None:
     """Append the rows of a row's template; local[i] becomes the row of template row i."""
     first = known.row_starts[known.of_row[row]]
     for made in range(first, known.row_starts[known.of_row[row] + 1]):
@@ -200,15 +220,22 @@ def write_template(row: int, known: Templates, plan: Growing, local: Ints) -> No
         new = new_row(known.kinds[made], 0, plan)
         for edge in range(known.operand_starts[made], known.operand_starts[made + 1]):
             operand = resolve_reference(known.operands[edge], row, plan, local)
-            push(operand, plan)
+            push_operand(operand, plan)
             if plan.groups[operand] > group:
                 group = plan.groups[operand]
         plan.groups[new] = group
         local[made - first] = new
 
 
-def hand_on(
-    row: int, incoming: int, mask: int, known: Templates, asked: Asked, terms: Terms, plan: Growing, local: Ints
+def accumulate_operands(
+    row: int,
+    incoming: int,
+    mask: int,
+    known: Templates,
+    asked: AdjointRequest,
+    terms: CotangentTerms,
+    plan: GrowingIR,
+    local: Ints,
 ) -> None:
     """Add a term, adjoint times local partial, to each operand that depends on a wanted row."""
     shape = known.of_row[row]
@@ -223,10 +250,10 @@ def hand_on(
                 below = NONE
                 if mask >= 0:
                     under = emit_where(under, mask, plan.numbers[1], plan)
-            give(operand, incoming, below, under, plan.groups[row], terms, plan)
+            accumulate(operand, incoming, below, under, plan.groups[row], terms, plan)
 
 
-def resolve_reference(reference: int, row: int, plan: Growing, local: Ints) -> int:
+def resolve_reference(reference: int, row: int, plan: GrowingIR, local: Ints) -> int:
     """The row that a template's reference stands for."""
     degree = plan.starts[row + 1] - plan.starts[row]
     if reference <= FIRST_NUMBER:

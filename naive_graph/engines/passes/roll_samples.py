@@ -94,7 +94,7 @@ class WantedRows(NamedTuple):
     alone: list[int]
 
 
-class Root(NamedTuple):
+class SumRoot(NamedTuple):
     """A sum over samples, flattened.
 
     terms: [2, n], the two factors of each term (the second NONE or LESS if there is none). samples: of each term, or
@@ -124,13 +124,13 @@ def _align_samples(ir: IR, guess: Array, seen: WantedRows) -> AlignedSamples | N
         sample = find_owners(ir, uses, guess)
         if sample is None or (sample[seen.alone] >= 0).any():
             return None
-        roots: list[Root] = []
-        shapes = _shapes(ir, sample)
+        roots: list[SumRoot] = []
+        shapes = _hash_shapes(ir, sample)
         if (shapes == shapes[:1]).all():  # to collect the terms takes longer, so it comes last
             roots = [_collect_terms(ir, uses, sample, row) for row in outermost_sums(ir, uses, sample)]
             if not roots:
                 return None
-            shapes = _shapes(ir, sample, roots)
+            shapes = _hash_shapes(ir, sample, roots)
         kinds, kind, count = np.unique(shapes, return_inverse=True, return_counts=True)
         if count.max(initial=0) < FEWEST:
             return None
@@ -142,7 +142,7 @@ def _align_samples(ir: IR, guess: Array, seen: WantedRows) -> AlignedSamples | N
         guess = np.where(sample >= 0, number[sample], NONE).astype(np.int32)
 
 
-def _collect_terms(ir: IR, uses: Array, sample: Array, top: int) -> Root:
+def _collect_terms(ir: IR, uses: Array, sample: Array, top: int) -> SumRoot:
     """Flatten a sum and its partial sums into terms. A term of two samples is counted as one's: alignment will fail."""
     terms, waiting, ordered = [], [(top, NONE)], True
     while waiting:
@@ -156,12 +156,12 @@ def _collect_terms(ir: IR, uses: Array, sample: Array, top: int) -> Root:
         ordered = ordered and (row == top or not terms)
     pairs = np.array(terms, np.int32).T
     owners = np.where(pairs >= 0, np.maximum(sample[pairs], NONE), NONE)
-    return Root(top, pairs, owners.max(0), ordered)
+    return SumRoot(top, pairs, owners.max(0), ordered)
 
 
-def _shapes(ir: IR, sample: Array, roots: Iterable[Root] = ()) -> Array:
+def _hash_shapes(ir: IR, sample: Array, roots: Iterable[SumRoot] = ()) -> Array:
     """A hash for each sample: the kinds and arities of its rows in order, and its number of terms in each root sum."""
-    rows, starts = _in_order(sample)
+    rows, starts = _sort_by_sample(sample)
     position = (np.arange(len(rows)) - np.repeat(starts[:-1], np.diff(starts))).astype(np.uint64)
     signature = (ir.kinds[rows] * 4099 + np.diff(ir.starts)[rows] + (1 << 20)).astype(np.uint64)
     shapes = np.add.reduceat(signature * (2 * position + 1) * np.uint64(0x9E3779B97F4A7C15), starts[:-1])
@@ -171,7 +171,7 @@ def _shapes(ir: IR, sample: Array, roots: Iterable[Root] = ()) -> Array:
     return shapes
 
 
-def _in_order(sample: Array) -> tuple[Array, Array]:
+def _sort_by_sample(sample: Array) -> tuple[Array, Array]:
     """The rows of the samples, sorted by sample; and the offsets at which each sample begins, with the end."""
     rows = np.flatnonzero(sample >= 0)
     rows = rows[np.argsort(sample[rows], kind="stable")]
@@ -185,13 +185,13 @@ class AlignedSamples:
     made: the new rows by number, in topological order.
     """
 
-    def __init__(self, ir: IR, sample: Array, roots: list[Root], seen: WantedRows) -> None:
+    def __init__(self, ir: IR, sample: Array, roots: list[SumRoot], seen: WantedRows) -> None:
         self.ir, self.sample, self.roots, self.seen = ir, sample, roots, seen
         self.group, self.choices = len(ir.samples), 0
         first = roots[0].samples
         self.order = first[np.sort(np.unique(first, return_index=True)[1])]
         self.order = self.order[self.order >= 0]
-        rows, starts = _in_order(sample)
+        rows, starts = _sort_by_sample(sample)
         self.count = len(starts) - 1
         even = not np.diff(starts, 2).any() and len(self.order) == self.count
         self.rows: Array = (
@@ -217,7 +217,7 @@ class AlignedSamples:
             if UNLIKE in operands or (ir.kinds[row] != kind).any():
                 return False
             self.own.append(self._make(NewRow(key, kind, self.group, operands)))
-        return all(map(self._added_up, self.roots)) and self._wanted_alone()
+        return all(map(self._emit_sum, self.roots)) and self._wanted_alone()
 
     def _make(self, row: NewRow, number: int = NONE) -> int:
         if LESS in row.operands:
@@ -269,7 +269,7 @@ class AlignedSamples:
             pairs += [self._make(NewRow(key, WHERE, self.group, [mark, self.own[each], nothing])), NONE]
         return self._make(NewRow(key, DOT, self.group, pairs))
 
-    def _added_up(self, root: Root) -> bool:
+    def _emit_sum(self, root: SumRoot) -> bool:
         """Replace the samples' terms of a root by one TOTAL row; False if this would change an order that matters."""
         mine = np.flatnonzero(root.samples >= 0)
         each, first = len(mine) // self.count, int(mine[0])

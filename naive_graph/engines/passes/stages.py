@@ -34,7 +34,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..llvm.machine import machine
-from ..llvm.typed import Ints
+from ..llvm.values import Ints
 from .ir import DOT, IR, REDUCE, TOTAL, Array, PlanColumns
 
 

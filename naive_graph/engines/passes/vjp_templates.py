@@ -17,7 +17,7 @@ import numpy as np
 
 from ...core.rules import BY_NUMBER, Rule
 from ..llvm.emit import NotCompilable, compiling
-from ..llvm.typed import Bytes, Ints
+from ..llvm.values import Bytes, Ints
 from .ir import Array
 from .tracer import Rows, Tracer
 
@@ -36,35 +36,35 @@ class Template(NamedTuple):
     partials: list[int]
 
 
-class _Template(Rows):
+class _TemplateRecorder(Rows):
     """Collects the rows of a template; they are numbered behind its operands and its result."""
 
     def constant(self, value: float) -> int:
         return FIRST_NUMBER - len(self.numbers)
 
-    def reference(self, partial: Any) -> int:
+    def encode_partial(self, partial: Any) -> int:
         if partial is None:
             return NOTHING
         return PLAIN if isinstance(partial, float) and partial == 1.0 else self.place(partial)
 
 
-def template(rule: Rule, arity: int, numbers: dict[str, int]) -> Template:
+def trace_template(rule: Rule, arity: int, numbers: dict[str, int]) -> Template:
     """The template of a rule over so many operands.
 
     numbers: constants so far, as `float.hex` writes them, and what refers to each.
 
     >>> from ...core.rules import RULES
     >>> sin, cos = RULES["sin"], RULES["cos"]
-    >>> template(sin, 1, {}) == Template([(cos.number, [0])], [2])
+    >>> trace_template(sin, 1, {}) == Template([(cos.number, [0])], [2])
     True
     """
     if rule.arity is None and not rule.associative and arity > MOST_SLOPES:  # each would have all the operands
         raise NotCompilable(f"The slopes of '{rule.name}' over {arity} operands are too many to be compiled.")
-    rows = _Template(arity + 1, numbers)
+    rows = _TemplateRecorder(arity + 1, numbers)
     operands = [Tracer(rows, index) for index in range(arity)]
     with compiling([rule]):
         partials = rule.partials_at(operands, Tracer(rows, arity), [True] * arity)
-    return Template(rows.made, [rows.reference(partial) for partial in partials])
+    return Template(rows.made, [rows.encode_partial(partial) for partial in partials])
 
 
 class Templates(NamedTuple):
@@ -80,32 +80,32 @@ class Templates(NamedTuple):
     partials: Ints
 
 
-def templates(kinds: Array, degrees: Array) -> tuple[Templates, list[float]]:
+def build_template_table(kinds: Array, degrees: Array) -> tuple[Templates, list[float]]:
     """The templates for rows of these kinds, with so many operands each; and the constants that they refer to."""
     keys = np.where(kinds >= 0, kinds.astype(np.int64) * 2**32 + degrees, -1)
     unique, of_row = np.unique(keys, return_inverse=True)
     numbers = {(1.0).hex(): FIRST_NUMBER, (0.0).hex(): FIRST_NUMBER - 1}
     entries = [
-        Template([], []) if key < 0 else template(BY_NUMBER[key >> 32], key & 0xFFFFFFFF, numbers)
+        Template([], []) if key < 0 else trace_template(BY_NUMBER[key >> 32], key & 0xFFFFFFFF, numbers)
         for key in unique.tolist()
     ]
     rows = [row for entry in entries for row in entry.rows]
     made = Templates(
         of_row.astype(np.int32),
         np.array([key >= 0 and BY_NUMBER[key >> 32].selects for key in unique.tolist()], np.uint8),
-        _starts([entry.rows for entry in entries]),
-        _column([kind for kind, _ in rows]),
-        _starts([operands for _, operands in rows]),
-        _column([operand for _, operands in rows for operand in operands]),
-        _starts([entry.partials for entry in entries]),
-        _column([partial for entry in entries for partial in entry.partials]),
+        _csr_offsets([entry.rows for entry in entries]),
+        _int32_array([kind for kind, _ in rows]),
+        _csr_offsets([operands for _, operands in rows]),
+        _int32_array([operand for _, operands in rows for operand in operands]),
+        _csr_offsets([entry.partials for entry in entries]),
+        _int32_array([partial for entry in entries for partial in entry.partials]),
     )
     return made, list(map(float.fromhex, numbers))
 
 
-def _column(entries: list[int]) -> Array:
+def _int32_array(entries: list[int]) -> Array:
     return np.array(entries, np.int32)
 
 
-def _starts(lists: Sequence[Sequence[Any]]) -> Array:
+def _csr_offsets(lists: Sequence[Sequence[Any]]) -> Array:
     return np.cumsum([0, *map(len, lists)]).astype(np.int32)

@@ -22,7 +22,7 @@ export              `to_onnx`
 custom_ops          operators that ONNX lacks: written as local functions, restored on import
 """
 
-from ...core.imports import door
+from ...core.optional_deps import door
 
 with door("ONNX files need", "onnx"):
     import onnx as _onnx  # noqa: F401

@@ -29,9 +29,11 @@ def array_of(tensor: Any, folder: Path | None = None) -> Any:
         raise ImportModelError(f"{name} has the shape {shape}. No extent is below 0.")
     if tensor.data_location == TensorProto.EXTERNAL:
         tensor = _load_external(tensor, folder, name)
-    size, due = len(tensor.raw_data), (prod(shape) * _bits_of(kind) + 7) // 8
-    if tensor.HasField("raw_data") and size != due:
-        raise ImportModelError(f"{name} of shape {shape} and type {kind} needs {due} bytes; {size} are there.")
+    size, expected_size = len(tensor.raw_data), (prod(shape) * _bits_of(kind) + 7) // 8
+    if tensor.HasField("raw_data") and size != expected_size:
+        raise ImportModelError(
+            f"{name} of shape {shape} and type {kind} needs {expected_size} bytes; {size} are there."
+        )
     try:
         array = np.asarray(numpy_helper.to_array(tensor))
     except (ValueError, TypeError) as error:
@@ -41,16 +43,18 @@ def array_of(tensor: Any, folder: Path | None = None) -> Any:
 
 def _load_external(tensor: Any, folder: Path | None, name: str) -> Any:
     """Return a tensor with its numbers from a file beside the model's. Raises ImportModelError."""
-    place = next((entry.value for entry in tensor.external_data if entry.key == "location"), "")
+    location = next((entry.value for entry in tensor.external_data if entry.key == "location"), "")
     if folder is None:
-        raise ImportModelError(f"{name} lies in the file {place!r}, and the model came without a folder. Give a path.")
+        raise ImportModelError(
+            f"{name} lies in the file {location!r}, and the model came without a folder. Give a path."
+        )
     loaded = TensorProto()
     loaded.CopyFrom(tensor)
     try:
         load_external_data_for_tensor(loaded, str(folder))
     except Exception as error:  # onnx may raise anything for a missing file or one outside of the folder
         raise ImportModelError(
-            f"{name} lies in {place!r:.80}, which cannot be read: {error}".rstrip(".") + "."
+            f"{name} lies in {location!r:.80}, which cannot be read: {error}".rstrip(".") + "."
         ) from None
     return loaded
 

@@ -9,66 +9,72 @@ import numpy as np
 from onnx import TensorProto
 
 from ...errors import ImportModelError, UnknownOperatorError
-from ...tensor import picks
+from ...tensor import slicing
 from ...tensor.operators.table import TABLE
 from .import_graph import OnnxBuilder, import_rule, why_unsupported
 from .import_rules import attributes_of
-from .steps import MOST_STEPS, Application, captured_names, inline_functions, text
+from .steps import MOST_STEPS, OnnxStep, captured_names, checked_text, inline_functions
 
 
 def build_subgraph(
-    builder: OnnxBuilder, step: Application, graph: Any, turn: int | str, given: Sequence[Any] = (),
+    builder: OnnxBuilder, step: OnnxStep, graph: Any, iteration: int | str, inputs: Sequence[Any] = (),
     types: Sequence[int] = (),
 ) -> list[Any]:  # fmt: skip
     """Build a subgraph for these inputs and return its results; names are prefixed by the step and the iteration."""
-    prefix = f"{step.name}/{turn}/"
+    prefix = f"{step.name}/{iteration}/"
     outer = {name: name for name in captured_names(graph)}
-    if len(graph.input) != len(given):
-        raise ImportModelError(f"{step.label} has a graph of {len(graph.input)} inputs, not {len(given)}.")
-    for info, value, type_ in zip(graph.input, given, types):
-        builder.values[prefix + text(info.name)], builder.types[prefix + info.name] = value, type_
+    if len(graph.input) != len(inputs):
+        raise ImportModelError(f"{step.label} has a graph of {len(graph.input)} inputs, not {len(inputs)}.")
+    for info, value, type_ in zip(graph.input, inputs, types):
+        builder.values[prefix + checked_text(info.name)], builder.types[prefix + info.name] = value, type_
     for function in inline_functions(graph.node, (), {"": step.opset}, outer, prefix):
         if why_unsupported(function):
             raise UnknownOperatorError(f"There is nothing here for {function.op}, in a graph of {step.label}.")
         builder.take(function)
     results = [outer.get(output.name, prefix + output.name) for output in graph.output]
-    given = results[len(results) - len(step.outputs) :]  # a Loop says before whether it goes on
+    inputs = results[len(results) - len(step.outputs) :]  # a Loop says before whether it goes on
     builder.types |= {
-        mine: builder.types[inner_name] for mine, inner_name in zip(step.outputs, given) if inner_name in builder.types
+        mine: builder.types[inner_name] for mine, inner_name in zip(step.outputs, inputs) if inner_name in builder.types
     }
     return [builder.value(result) for result in results]
 
 
 @import_rule("If")
-def branch(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
+def branch(builder: OnnxBuilder, step: OnnxStep) -> Sequence[Any]:
     """If: build the branch that a known condition chooses."""
     chosen = "then_branch" if builder.known_array(step, 0).all() else "else_branch"
     return build_subgraph(builder, step, step.attributes[chosen].g, chosen)
 
 
 @import_rule("Loop")
-def loop(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
+def loop(builder: OnnxBuilder, step: OnnxStep) -> Sequence[Any]:
     """Loop: unroll as many iterations as are known beforehand."""
-    body, most, going = step.attributes["body"].g, builder.known_array(step, 0), builder.known_array(step, 1)
-    states, seen, turn = [builder.input(step, position) for position in range(2, len(step.inputs))], list[Any](), 0
+    body, most, condition = step.attributes["body"].g, builder.known_array(step, 0), builder.known_array(step, 1)
+    states, outputs_by_iteration, iteration = (
+        [builder.input(step, position) for position in range(2, len(step.inputs))],
+        list[Any](),
+        0,
+    )
     count = len(states)
     types = [
         TensorProto.INT64,
         TensorProto.BOOL,
         *(builder.type(step, position) for position in range(2, len(step.inputs))),
     ]
-    while (most is None or turn < most) and (going is None or going.all()):
-        _check(step, body, turn)
-        going, *results = build_subgraph(builder, step, body, turn, [np.array(turn), np.array(True), *states], types)
-        if not isinstance(going, np.ndarray):
+    while (most is None or iteration < most) and (condition is None or condition.all()):
+        _check_unrolled_size(step, body, iteration)
+        condition, *results = build_subgraph(
+            builder, step, body, iteration, [np.array(iteration), np.array(True), *states], types
+        )
+        if not isinstance(condition, np.ndarray):
             raise ImportModelError(f"{step.label}: how often it turns must be known before the network runs.")
-        states, turn = results[:count], turn + 1
-        seen.append(results[count:])
-    return [*states, *(_stack_results(builder, step, values, 0) for values in zip(*seen))]
+        states, iteration = results[:count], iteration + 1
+        outputs_by_iteration.append(results[count:])
+    return [*states, *(_stack_results(builder, step, values, 0) for values in zip(*outputs_by_iteration))]
 
 
 @import_rule("Scan")
-def scan(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
+def scan(builder: OnnxBuilder, step: OnnxStep) -> Sequence[Any]:
     """Scan: unroll one iteration for each entry along an axis of the scanned inputs."""
     attributes, body = attributes_of(step), step.attributes["body"].g
     scan_count = attributes["num_scan_inputs"]
@@ -76,32 +82,35 @@ def scan(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
         raise ImportModelError(f"{step.label} is read from opset 9 on, with something to go through.")
     values = [builder.input(step, position) for position in range(len(step.inputs))]
     types = [builder.type(step, position) for position in range(len(step.inputs))]
-    states, through = values[: len(values) - scan_count], values[len(values) - scan_count :]
+    states, scanned = values[: len(values) - scan_count], values[len(values) - scan_count :]
     count, results = len(states), len(body.output) - len(states)
     axes, back = (attributes.get(f"scan_input_{name}", [0] * scan_count) for name in ("axes", "directions"))
-    seen = []
-    turns = through[0].shape[axes[0]]
-    _check(step, body, turns)
-    for turn in range(turns):
-        parts = [_take_entry(x, axis, -1 - turn if turned else turn) for x, axis, turned in zip(through, axes, back)]
-        outputs = build_subgraph(builder, step, body, turn, [*states, *parts], types)
+    outputs_by_iteration = []
+    iterations = scanned[0].shape[axes[0]]
+    _check_unrolled_size(step, body, iterations)
+    for iteration in range(iterations):
+        parts = [
+            _take_entry(x, axis, -1 - iteration if turned else iteration)
+            for x, axis, turned in zip(scanned, axes, back)
+        ]
+        outputs = build_subgraph(builder, step, body, iteration, [*states, *parts], types)
         states = outputs[:count]
-        seen.append(outputs[count:])
+        outputs_by_iteration.append(outputs[count:])
     axes, back = (attributes.get(f"scan_output_{name}", [0] * results) for name in ("axes", "directions"))
     return [*states, *(_stack_results(builder, step, entries[::-1] if turned else entries, axis)
-                       for entries, axis, turned in zip(zip(*seen), axes, back))]  # fmt: skip
+                       for entries, axis, turned in zip(zip(*outputs_by_iteration), axes, back))]  # fmt: skip
 
 
-def _check(step: Application, body: Any, turn: int) -> None:
+def _check_unrolled_size(step: OnnxStep, body: Any, turn: int) -> None:
     if turn * len(body.node) > MOST_STEPS:
         raise ImportModelError(f"{step.label} makes more than {MOST_STEPS:,} nodes, turn after turn.")
 
 
 def _take_entry(x: Any, axis: int, index: int) -> Any:
-    return np.take(x, index, axis) if isinstance(x, np.ndarray) else picks.entry(x, axis % x.rank, index)
+    return np.take(x, index, axis) if isinstance(x, np.ndarray) else slicing.index_axis(x, axis % x.rank, index)
 
 
-def _stack_results(builder: OnnxBuilder, step: Application, values: Sequence[Any], axis: int) -> Any:
+def _stack_results(builder: OnnxBuilder, step: OnnxStep, values: Sequence[Any], axis: int) -> Any:
     if all(isinstance(value, np.ndarray) for value in values):
         return np.stack(values, axis)
     nodes = [builder.node(f"{step.name}/{index}", value) if isinstance(value, np.ndarray) else value

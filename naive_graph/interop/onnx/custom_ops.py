@@ -17,8 +17,8 @@ from onnx import FunctionProto, defs
 from ...core.rules import RULES, Rule
 from ...errors import NaiveGraphError
 from ...tensor.base import Call, TensorNode
-from ...tensor.operators.kinds import OfRule
-from ...tensor.operators.mapping import Attribute, undone
+from ...tensor.operators.families import RuleOperator
+from ...tensor.operators.mapping import Attribute, to_attributes
 from ...tensor.operators.table import TABLE
 
 DOMAIN = "naive_graph"  # ONNX domain of the local functions
@@ -59,7 +59,7 @@ def custom_name(call: Call) -> tuple[str, dict[str, Any]]:
                 attributes: dict[str, Any] = {}
                 for property_name, home in homes.items():
                     if isinstance(home, Attribute):
-                        values = undone(home, call.properties[property_name])
+                        values = to_attributes(home, call.properties[property_name])
                         attributes |= {name: value for name, value in values.items() if value is not None}
                 if plain and not any(isinstance(value, TensorNode) for value in attributes.values()):
                     return mapping.operator, attributes
@@ -77,17 +77,17 @@ def rebuild_call(function: Any, inputs: Sequence[Any], name: str) -> Any:
             arguments.append([inputs[position] for position in operand])
         else:
             arguments.append(inputs[operand])
-    row = _operator(operator)
-    if isinstance(row, Rule):
-        node = row(*arguments)
+    operator_def = _operator(operator)
+    if isinstance(operator_def, Rule):
+        node = operator_def(*arguments)
         node.name = name
         return node
-    if isinstance(row, OfRule):
-        return row(*arguments, name=name)
-    return row(**dict(zip(row.operand_names, arguments)), **properties, name=name)
+    if isinstance(operator_def, RuleOperator):
+        return operator_def(*arguments, name=name)
+    return operator_def(**dict(zip(operator_def.operand_names, arguments)), **properties, name=name)
 
 
-def is_ours(function: Any) -> bool:
+def is_own_export(function: Any) -> bool:
     """Whether naive_graph exported a local function: its metadata is a valid call of one of our operators."""
     if function.domain != DOMAIN:
         return False
@@ -114,10 +114,10 @@ def _operator(name: str) -> Any:
     return rule if rule is not None and rule.helper else TABLE[name]
 
 
-def stored_parameters(said: Mapping[str, str]) -> set[str] | None:
+def stored_parameters(metadata: Mapping[str, str]) -> set[str] | None:
     """The names of the trainable weights, from a file's metadata; None if it has none."""
     try:
-        names = json.loads(said[PARAMETERS])
+        names = json.loads(metadata[PARAMETERS])
         return {name for name in names if isinstance(name, str)} if isinstance(names, list) else None
     except (KeyError, ValueError, RecursionError):
         return None

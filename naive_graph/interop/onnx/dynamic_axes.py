@@ -23,11 +23,11 @@ Written = tuple[ModelBuilder, GraphProto]
 Pair = tuple[int, int]  # an extent in the one file, and in the other
 
 
-class FixedSize(Exception):
+class SizeMustStayFixed(Exception):
     """A size cannot be left open."""
 
 
-def write_with_open_sizes(network: ImportedNetwork, present: Sizes, write: Callable[[Sizes], Written]) -> Written:
+def write_with_dynamic_axes(network: ImportedNetwork, present: Sizes, write: Callable[[Sizes], Written]) -> Written:
     """Write a network with as many open sizes as possible as named dimensions."""
     extents = [fix_sizes(slot, network.sizes) or shape for slot, shape in zip(network.slots, present)]
     taken = {extent for node in network.with_sizes().inner for extent in node.shape}
@@ -37,28 +37,30 @@ def write_with_open_sizes(network: ImportedNetwork, present: Sizes, write: Calla
         tried = {**open_, name: (next(free), next(free))}
         try:
             files = [
-                write(_sizes(extents, present, {size_name: pair[index] for size_name, pair in tried.items()}))
+                write(
+                    _substitute_sizes(extents, present, {size_name: pair[index] for size_name, pair in tried.items()})
+                )
                 for index in (0, 1)
             ]
-            written, open_ = _join(files, tried), tried
-        except (FixedSize, NaiveGraphError):  # the network is valid only for the current size
+            written, open_ = _merge_files(files, tried), tried
+        except (SizeMustStayFixed, NaiveGraphError):  # the network is valid only for the current size
             continue
     return written
 
 
-def _sizes(extents: Sequence[Sequence[Any]], present: Sizes, chosen: Mapping[str, int]) -> Sizes:
+def _substitute_sizes(extents: Sequence[Sequence[Any]], present: Sizes, chosen: Mapping[str, int]) -> Sizes:
     return tuple(tuple(map(chosen.get, *shapes)) for shapes in zip(extents, present))
 
 
-def _join(files: Sequence[Written], open_: Mapping[str, Pair]) -> Written:
+def _merge_files(files: Sequence[Written], open_: Mapping[str, Pair]) -> Written:
     """Merge two files of different sizes: what differs is computed from the inputs' shapes. Raises FixedSize."""
     (model_builder, graph), (other_builder, other) = files
     stored, others = ({tensor.name: tensor for tensor in proto.initializer} for proto in (graph, other))
     functions, changed = ([*builder.functions.values()] for builder in (model_builder, other_builder))
     if len(functions) != len(changed) or graph.node != other.node or [*stored] != [*others]:
-        raise FixedSize
+        raise SizeMustStayFixed
     for function, another in zip(functions, changed):
-        _open_function(function, another)
+        _make_function_dynamic(function, another)
     names, axes = {pair: name for name, pair in open_.items()}, dict[Pair, tuple[str, int]]()
     for part in ("output", "input"):
         axes.clear()  # sizes are never computed from outputs
@@ -68,7 +70,7 @@ def _join(files: Sequence[Written], open_: Mapping[str, Pair]) -> Written:
                 axes[pair] = one.name, axis
                 if pair[0] != pair[1]:
                     dims[0].dim_param = names.get(pair, "")
-    opened = OpenedNumbers(axes, graph.node)
+    opened = DynamicNumbers(axes, graph.node)
     initializers = [tensor if tensor == others[name] else opened.replace(tensor, others[name])
             for name, tensor in stored.items()]  # fmt: skip
     nodes = [*opened.nodes, *graph.node]
@@ -78,19 +80,19 @@ def _join(files: Sequence[Written], open_: Mapping[str, Pair]) -> Written:
     return files[0]
 
 
-def _open_function(function: Any, other: Any) -> None:
+def _make_function_dynamic(function: Any, other: Any) -> None:
     """Replace the sizes that differ in a local function by -1. Raises an error unless Reshapes read them."""
     if len(function.node) != len(other.node) or function.name != other.name:
-        raise FixedSize
-    numbers = OpenedNumbers({}, function.node)
+        raise SizeMustStayFixed
+    numbers = DynamicNumbers({}, function.node)
     for node, changed in zip(function.node, other.node):
         if node != changed:
             if (node.op_type, node.output) != ("Constant", changed.output):
-                raise FixedSize
+                raise SizeMustStayFixed
             node.attribute[0].t.CopyFrom(numbers.replace(node.attribute[0].t, changed.attribute[0].t))
 
 
-class OpenedNumbers:
+class DynamicNumbers:
     """Constants that depend on dynamic sizes. axes: (extent, extent) -> an input's axis. nodes: compute them."""
 
     def __init__(self, axes: Mapping[Pair, tuple[str, int]], readers: Sequence[NodeProto]) -> None:
@@ -100,11 +102,11 @@ class OpenedNumbers:
         """Return the tensor to store instead; None if nodes compute it. Raises FixedSize."""
         name, one, two = tensor.name, numpy_helper.to_array(tensor), numpy_helper.to_array(other)
         if one.ndim != two.ndim:
-            raise FixedSize
+            raise SizeMustStayFixed
         if one.shape != two.shape:
             return self._expand(name, one, two)
         if one.dtype != np.int64 or one.ndim != 1:
-            raise FixedSize
+            raise SizeMustStayFixed
         readers = {node.op_type for node in self.readers if name in node.input}
         if (one != two).sum() == 1 and readers == {"Reshape"} and min(one) > 0:
             return numpy_helper.from_array(np.where(one != two, -1, one), name)
@@ -115,7 +117,7 @@ class OpenedNumbers:
         """Store an array that is constant along its open axes once, and expand it."""
         once = one[tuple(slice(None if a == b else 1) for a, b in zip(one.shape, two.shape))]
         if any(not np.array_equal(array, np.broadcast_to(once, array.shape)) for array in (one, two)):
-            raise FixedSize
+            raise SizeMustStayFixed
         self._concat(f"{name}.shape", zip(one.shape, two.shape))
         self.nodes.append(helper.make_node("Expand", [f"{name}.once", f"{name}.shape"], [name], name))
         return numpy_helper.from_array(once, f"{name}.once")
@@ -131,7 +133,7 @@ class OpenedNumbers:
                 source, axis = self.axes[one, two]
                 node = helper.make_node("Shape", [source], [part], part, start=axis, end=axis + 1)
             else:
-                raise FixedSize
+                raise SizeMustStayFixed
             parts.append(part)
             self.nodes.append(node)
         self.nodes.append(helper.make_node("Concat", parts, [name], name, axis=0))

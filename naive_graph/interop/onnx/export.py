@@ -9,7 +9,7 @@ from typing import Any
 
 from onnx import GraphProto, ModelProto, defs, helper
 
-from ...core.files import path_of, write_whole
+from ...core.files import path_of, write_atomically
 from ...core.number import shortened
 from ...core.version import __version__
 from ...errors import ExportError
@@ -19,7 +19,7 @@ from ...tensor.base import TensorNode
 from ...training.model import Model
 from ..network import ImportedNetwork, Sizes
 from .custom_ops import DOMAIN
-from .dynamic_axes import Written, write_with_open_sizes
+from .dynamic_axes import Written, write_with_dynamic_axes
 from .export_graph import GraphBuilder, ModelBuilder, graph
 from .export_layers import SAID, write_layers
 from .export_nodes import NodeWriter
@@ -50,7 +50,7 @@ def to_onnx(what: Any, path: str | os.PathLike[str], *, dtype: str = "float32", 
     'model.onnx'
     """
     target = path_of(path, ExportError)
-    write_whole(target, export_model(what, dtype, opset).SerializeToString(), ExportError)
+    write_atomically(target, export_model(what, dtype, opset).SerializeToString(), ExportError)
     return target
 
 
@@ -64,39 +64,39 @@ def export_model(what: Any, dtype: str = "float32", opset: int | None = None) ->
         ) from None
 
 
-def _build_model(what: Any, dtype: str, opset: int | None) -> ModelProto:
+def _build_model(target: Any, dtype: str, opset: int | None) -> ModelProto:
     model_builder = ModelBuilder(*_check_options(dtype, opset))
-    if isinstance(what, Layers):  # before Model: it is a subclass
-        return make_model(model_builder, write_layers(model_builder, what), **{SAID: json.dumps(what.settings())})
-    if isinstance(what, Model):
-        return make_model(model_builder, _write_parameters(model_builder, what))
-    if isinstance(what, ImportedNetwork):
-        return make_model(*_write_imported(what, model_builder.real, model_builder.opset))
-    return make_model(model_builder, _write_graph(model_builder, what))
+    if isinstance(target, Layers):  # before Model: it is a subclass
+        return make_model(model_builder, write_layers(model_builder, target), **{SAID: json.dumps(target.settings())})
+    if isinstance(target, Model):
+        return make_model(model_builder, _write_parameters(model_builder, target))
+    if isinstance(target, ImportedNetwork):
+        return make_model(*_write_imported(target, model_builder.real, model_builder.opset))
+    return make_model(model_builder, _write_graph(model_builder, target))
 
 
-def _write_imported(network: ImportedNetwork, real: int, opset: int) -> Written:
+def _write_imported(network: ImportedNetwork, element_type: int, opset: int) -> Written:
     """Write an imported network, with dynamic axes as named dimensions where possible."""
-    present = network.with_sizes()
-    shapes = tuple(present.inputs[slot.name].shape for slot in network.slots)
+    built = network.with_sizes()
+    shapes = tuple(built.inputs[slot.name].shape for slot in network.slots)
 
     def write(sizes: Sizes) -> Written:
-        model_builder = ModelBuilder(real, opset, has_open_sizes=sizes != shapes)
-        nodes = present if sizes == shapes else network.build(sizes)
+        model_builder = ModelBuilder(element_type, opset, has_dynamic_axes=sizes != shapes)
+        nodes = built if sizes == shapes else network.build(sizes)
         return model_builder, _write_graph(model_builder, nodes.outputs)
 
-    return write_with_open_sizes(network, shapes, write)
+    return write_with_dynamic_axes(network, shapes, write)
 
 
-def _write_graph(model_builder: ModelBuilder, what: Any) -> GraphProto:
-    names = [*what] if isinstance(what, dict) else []
-    results = [*what.values()] if names else [*what] if isinstance(what, (list, tuple)) else [what]
+def _write_graph(model_builder: ModelBuilder, target: Any) -> GraphProto:
+    names = [*target] if isinstance(target, dict) else []
+    results = [*target.values()] if names else [*target] if isinstance(target, (list, tuple)) else [target]
     if not all(isinstance(name, str) for name in names):
         raise ExportError(f"The results of a dict are called by texts, not by {shortened(names)}.")
     if not results or not all(isinstance(result, (TensorNode, Node)) for result in results):
         raise ExportError(
             "to_onnx takes a tensor node, a scalar node, several in a list or dict, a Model or a Sequential, "
-            f"not {shortened(what)}."
+            f"not {shortened(target)}."
         )
     builder = GraphBuilder(model_builder)
     writer = NodeWriter(builder)
@@ -118,17 +118,21 @@ def _check_options(dtype: Any, opset: Any) -> tuple[int, int]:
     return KINDS[dtype], chosen
 
 
-def make_model(model_builder: ModelBuilder, written: GraphProto, **told: str) -> ModelProto:
+def make_model(model_builder: ModelBuilder, graph_proto: GraphProto, **metadata: str) -> ModelProto:
     """Wrap a graph as a ModelProto, with the local functions that it calls."""
     opsets = [helper.make_opsetid("", model_builder.opset)]
     if model_builder.functions:
         opsets.append(helper.make_opsetid(DOMAIN, 1))
     version = min(NEWEST_IR, max(10, helper.find_min_ir_version_for(opsets, ignore_unknown=True)))
     model = helper.make_model(
-        written, producer_name="naive_graph", producer_version=__version__, opset_imports=opsets, ir_version=version,
+        graph_proto,
+        producer_name="naive_graph",
+        producer_version=__version__,
+        opset_imports=opsets,
+        ir_version=version,
         functions=list(model_builder.functions.values()),
-    )  # fmt: skip
-    for key, text in {**told, "parameters": json.dumps(model_builder.learned)}.items():
+    )
+    for key, text in {**metadata, "parameters": json.dumps(model_builder.learned)}.items():
         model.metadata_props.add(key=f"{DOMAIN}.{key}", value=text)
     return model
 

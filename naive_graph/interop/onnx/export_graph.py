@@ -21,12 +21,12 @@ from .export_values import (
     INT32,
     INT64,
     ArrayFunctions,
+    ExportRefused,
     Extents,
     InputValue,
     Order,
-    Refused,
     StoredValue,
-    Turned,
+    TransposedValue,
     Value,
 )
 
@@ -35,26 +35,26 @@ SPELT = {FLOAT: "float", DOUBLE: "double", BOOL: "bool", INT64: "int64", INT32: 
 MOST_BYTES = 2**31 - 2**20  # protobuf's limit of 2 GB, less a reserve for everything but weights
 
 
-class Kinds(NamedTuple):
+class EntryTypes(NamedTuple):
     """Entry types of an operator: of each input (as float, as integer) and of each result; the last repeats."""
 
     inputs: list[tuple[int, int]]
     outputs: list[int]
 
 
-def _first(kinds: Iterable[int], types: Collection[str]) -> int:
+def _first_allowed_type(kinds: Iterable[int], types: Collection[str]) -> int:
     return next((kind for kind in kinds if f"tensor({SPELT[kind]})" in types), TensorProto.UNDEFINED)
 
 
 class ModelBuilder:
     """State shared by all graphs of one model: float type, opset, local functions."""
 
-    def __init__(self, real: int, opset: int, has_open_sizes: bool = False) -> None:
-        self.real, self.opset, self.has_open_sizes = real, opset, has_open_sizes
+    def __init__(self, real: int, opset: int, has_dynamic_axes: bool = False) -> None:
+        self.real, self.opset, self.has_dynamic_axes = real, opset, has_dynamic_axes
         self.functions: dict[bytes, FunctionProto] = {}  # by serialized content
         self.names: dict[str, int] = {}  # function names, and how often each is used
         self.named: dict[Any, str] = {}  # scalar rule -> the name of its function
-        self.known: dict[str, Kinds] = {}
+        self.known: dict[str, EntryTypes] = {}
         self.bytes = 0
         self.learned: list[str] = []  # names of parameters
 
@@ -70,14 +70,17 @@ class ModelBuilder:
     def schema(self, operator: str) -> Any:
         return defs.get_schema(operator, self.opset, "")
 
-    def kinds(self, operator: str) -> Kinds:
+    def kinds(self, operator: str) -> EntryTypes:
         """Entry types in which we call an operator, by its schema."""
         if operator not in self.known:
             schema, reals = self.schema(operator), (self.real, BOOL, INT64, INT32)
             inputs = [
-                (_first(reals, input_.types), _first((INT64, INT32, *reals), input_.types)) for input_ in schema.inputs
+                (_first_allowed_type(reals, input_.types), _first_allowed_type((INT64, INT32, *reals), input_.types))
+                for input_ in schema.inputs
             ]
-            self.known[operator] = Kinds(inputs, [_first(reals, output.types) for output in schema.outputs])
+            self.known[operator] = EntryTypes(
+                inputs, [_first_allowed_type(reals, output.types) for output in schema.outputs]
+            )
         return self.known[operator]
 
     def enter(self, function: FunctionProto) -> str:
@@ -89,12 +92,12 @@ class ModelBuilder:
         return self.functions[key].name
 
 
-def unique_name(taken: dict[str, int], name: str) -> str:
+def unique_name(used: dict[str, int], name: str) -> str:
     """Reserve and return the name, or the first free one of name_1, name_2, ..."""
-    while (count := taken.get(name, 0)) or name in taken:
-        taken[name] = count + 1
+    while (count := used.get(name, 0)) or name in used:
+        used[name] = count + 1
         name = f"{name}_{count}"
-    taken[name] = 1
+    used[name] = 1
     return name
 
 
@@ -122,10 +125,10 @@ class GraphBuilder:
         array = np.asarray(value)
         is_integer = array.dtype.kind in "iu"
         array = array.astype(np.int64) if is_integer else array
-        held = StoredValue(self, array, "sizes" if is_integer else "constant")
-        if array.size > SHARED or (is_integer and self.model_builder.has_open_sizes):
-            return held
-        return self.constants.setdefault((array.tobytes(), array.shape, array.dtype.kind), held)
+        value_node = StoredValue(self, array, "sizes" if is_integer else "constant")
+        if array.size > SHARED or (is_integer and self.model_builder.has_dynamic_axes):
+            return value_node
+        return self.constants.setdefault((array.tobytes(), array.shape, array.dtype.kind), value_node)
 
     def hold(self, tensor: TensorProto) -> None:
         """Store a tensor: as an initializer of the model, or as a Constant node of a function."""
@@ -136,18 +139,18 @@ class GraphBuilder:
             self.weights.append(tensor)
 
     def emit(
-        self, operator: str, given: Sequence[Any], shapes: Sequence[Extents], label: str = "", *, scope: str = "",
+        self, operator: str, operands: Sequence[Any], shapes: Sequence[Extents], label: str = "", *, scope: str = "",
         orders: Sequence[Order | None] = (), turned: Sequence[Order | None] = (), **attributes: Any,
     ) -> list[Value]:  # fmt: skip
         """Write one node; inputs are cast and transposed to what the operator takes.
 
-        given: values, numbers or arrays, or None for an input that is left out.
+        operands: values, numbers or arrays, or None for an input that is left out.
         shapes: of the results. orders, turned: how the axes of an input, or of a
         result, stand there.
         """
         kinds, label = self.model_builder.kinds(operator), label or operator.lower()
         requests = []
-        for position, operand in enumerate(given):
+        for position, operand in enumerate(operands):
             value = operand if operand is None or isinstance(operand, Value) else self.constant(operand)
             kind = kinds.inputs[min(position, len(kinds.inputs) - 1)]
             order = orders[position] if position < len(orders) else None
@@ -161,15 +164,15 @@ class GraphBuilder:
         return results
 
     def _results(
-        self, label: str, shapes: Sequence[Extents], kinds: Sequence[int], turned: Sequence[Order | None] = ()
+        self, label: str, shapes: Sequence[Extents], kinds: Sequence[int], result_orders: Sequence[Order | None] = ()
     ) -> list[Value]:
         """New values, each in its entry type and with its axes in its order; the last type repeats."""
         results = []
-        for place, shape in enumerate(shapes):
-            result = Value(self, shape, label if len(shapes) == 1 else f"{label}_{place}")
-            order = turned[place] if place < len(turned) else None
-            form = kinds[min(place, len(kinds) - 1)], order or result.straight
-            result.forms[form] = self.named(result.label, form == (self.real, result.straight))
+        for index, shape in enumerate(shapes):
+            result = Value(self, shape, label if len(shapes) == 1 else f"{label}_{index}")
+            order = result_orders[index] if index < len(result_orders) else None
+            form = kinds[min(index, len(kinds) - 1)], order or result.natural_order
+            result.forms[form] = self.named(result.label, form == (self.real, result.natural_order))
             results.append(result)
         return results
 
@@ -195,9 +198,9 @@ class GraphBuilder:
     def node(self, operator: str, inputs: Sequence[str], outputs: Sequence[str], name: str, **attributes: Any) -> None:
         self.nodes.append(helper.make_node(operator, inputs, outputs, unique_name(self.called, name), **attributes))
 
-    def call_it(self, value: Value, label: str) -> None:
+    def rename_last(self, value: Value, label: str) -> None:
         """Rename the last node and its value to the name that the user gave."""
-        form = self.real, value.straight
+        form = self.real, value.natural_order
         last = self.nodes[-1]
         if list(last.output) == [value.forms.get(form)]:
             value.label = label
@@ -213,7 +216,7 @@ class GraphBuilder:
         array = np.asarray(operand)
         return self.constant(array if array.dtype == bool else array.astype(float))
 
-    def entrywise(
+    def emit_elementwise(
         self, operator: str, operands: Sequence[Any], label: str = "", scope: str = "", **attributes: Any
     ) -> Value:
         """Write one elementwise operator; operands broadcast as in NumPy."""
@@ -233,22 +236,22 @@ class GraphBuilder:
                              label or rule.name, scope)[0]  # fmt: skip
         if rule.arity is None and len(operands) != 2:
             if rule.name == "add":
-                return self.entrywise("Sum", operands, label, scope)
+                return self.emit_elementwise("Sum", operands, label, scope)
             first, *rest = operands
             for index, factor in enumerate(rest):  # ONNX multiplies two at a time
                 last = index == len(rest) - 1
-                first = self.entrywise(name, [first, factor], label if last else "", scope)
+                first = self.emit_elementwise(name, [first, factor], label if last else "", scope)
             return self.value(first)
-        return self.entrywise(name, operands, label, scope)
+        return self.emit_elementwise(name, operands, label, scope)
 
     # --- common operators ---
 
     def reshape(self, value: Value, shape: Sequence[int]) -> Value:
         shape = tuple(shape)
-        return value if shape == value.shape else self.emit("Reshape", [value, _whole(shape)], [shape])[0]
+        return value if shape == value.shape else self.emit("Reshape", [value, _int64_array(shape)], [shape])[0]
 
     def transpose(self, value: Value, order: Sequence[int]) -> Value:
-        if tuple(order) == value.straight:
+        if tuple(order) == value.natural_order:
             return value
         return self.emit("Transpose", [value], [[value.shape[axis] for axis in order]], perm=list(order))[0]
 
@@ -256,16 +259,16 @@ class GraphBuilder:
         """Expand to a shape; extents that stay are written as 1, which Expand keeps."""
         shape = tuple(shape)
         aligned_shape = (*[1] * (len(shape) - len(value.shape)), *value.shape)
-        spread = [1 if extent == due else due for extent, due in zip(aligned_shape, shape)]
-        return value if shape == value.shape else self.emit("Expand", [value, _whole(spread)], [shape])[0]
+        expand_extents = [1 if extent == due else due for extent, due in zip(aligned_shape, shape)]
+        return value if shape == value.shape else self.emit("Expand", [value, _int64_array(expand_extents)], [shape])[0]
 
     def total(self, value: Value, axes: Sequence[int]) -> Value:
         """Sum over some axes, which are dropped."""
         rest = [extent for axis, extent in enumerate(value.shape) if axis not in axes]
-        return self.emit("ReduceSum", [value, _whole(axes)], [rest], keepdims=0)[0] if axes else value
+        return self.emit("ReduceSum", [value, _int64_array(axes)], [rest], keepdims=0)[0] if axes else value
 
 
-def _whole(numbers: Sequence[int]) -> Any:
+def _int64_array(numbers: Sequence[int]) -> Any:
     return np.array(numbers, dtype=np.int64)
 
 
@@ -274,9 +277,9 @@ def common_order(values: Sequence[Value]) -> Order | None:
     large = [value for value in values if value.shape]
     if not large or len({value.shape for value in large}) > 1:
         return None
-    lying = [{order for _, order in value.forms} for value in large]
-    common = set.intersection(*lying)
-    return None if large[0].straight in common else next(iter(common), None)
+    orders_of_values = [{order for _, order in value.forms} for value in large]
+    common = set.intersection(*orders_of_values)
+    return None if large[0].natural_order in common else next(iter(common), None)
 
 
 # --- scalar rules --------------------------------------------------------------
@@ -295,19 +298,19 @@ def _rule_function(model_builder: ModelBuilder, rule: Rule, count: int) -> str:
     """Write a scalar rule that ONNX lacks as a local function, once, and return its name. Raises Refused."""
     key = rule.name, count
     if key not in model_builder.named:
-        inside = GraphBuilder(model_builder, inside=True)
-        letters = [InputValue(inside, (), f"x_{index}") for index in range(count)]
+        builder = GraphBuilder(model_builder, inside=True)
+        letters = [InputValue(builder, (), f"x_{index}") for index in range(count)]
         try:
             by_array = VALUES.get(rule.name)
-            result = rule.value(*letters) if by_array is None else by_array(ArrayFunctions(inside), *letters)
-            result = inside.value(result if isinstance(result, Value) else float(result))
+            result = rule.value(*letters) if by_array is None else by_array(ArrayFunctions(builder), *letters)
+            result = builder.value(result if isinstance(result, Value) else float(result))
         except (TypeError, ValueError, NaiveGraphError):
-            raise Refused(
+            raise ExportRefused(
                 f"operator '{rule.name}' computes with Python's own functions, which no file can hold. Write its "
                 "value with naive_graph's functions (exp, log, where ...)"
             ) from None
         metadata = describe_call(rule.name, letters, letters, {})
-        model_builder.named[key] = model_builder.enter(function(inside, rule.name, [result], metadata))
+        model_builder.named[key] = model_builder.enter(function(builder, rule.name, [result], metadata))
     return model_builder.named[key]
 
 
@@ -316,13 +319,13 @@ def _rule_function(model_builder: ModelBuilder, rule: Rule, count: int) -> str:
 
 def graph(builder: GraphBuilder, name: str, outputs: Sequence[Value], names: Sequence[str] = ()) -> GraphProto:
     """Return the GraphProto with these outputs, under these names where they are free."""
-    output_names = [_result(builder, value) for value in outputs]
+    output_names = [_output_name(builder, value) for value in outputs]
     inputs = [input_value.info for input_value in builder.fed if input_value.info]
     leaves = {*(weight.name for weight in builder.weights), *(input_.name for input_ in inputs)}
     renamed: dict[str, str] = {}
-    for current, due in zip(output_names, names):
-        if due and due != current and due not in (*leaves, *output_names, *renamed.values()):
-            renamed[current] = due
+    for current, wanted in zip(output_names, names):
+        if wanted and wanted != current and wanted not in (*leaves, *output_names, *renamed.values()):
+            renamed[current] = wanted
     for node in builder.nodes if renamed else ():
         for part in (node.input, node.output):
             part[:] = [renamed.get(value_name, value_name) for value_name in part]
@@ -333,10 +336,10 @@ def graph(builder: GraphBuilder, name: str, outputs: Sequence[Value], names: Seq
     return helper.make_graph(builder.nodes, name, inputs, infos, builder.weights)
 
 
-def _result(builder: GraphBuilder, value: Value) -> str:
+def _output_name(builder: GraphBuilder, value: Value) -> str:
     """Name of an output: the value's own, or that of a copy if the value is a leaf or was returned already."""
     output_name = value.form()
-    if isinstance(value, (StoredValue, InputValue, Turned)) or output_name in builder.given:
+    if isinstance(value, (StoredValue, InputValue, TransposedValue)) or output_name in builder.given:
         name = builder.named(value.label, True)
         builder.node("Identity", [output_name], [name], name)
         output_name = name
@@ -344,15 +347,15 @@ def _result(builder: GraphBuilder, value: Value) -> str:
     return output_name
 
 
-def function(builder: GraphBuilder, name: str, outputs: Sequence[Value], said: dict[str, str]) -> FunctionProto:
-    """Return the graph as a FunctionProto; said: its metadata."""
+def function(builder: GraphBuilder, name: str, outputs: Sequence[Value], metadata: dict[str, str]) -> FunctionProto:
+    """Return the graph as a FunctionProto; metadata: its metadata."""
     proto = FunctionProto(name=name, domain=DOMAIN)
     proto.input.extend(input_value.form() for input_value in builder.fed)
-    proto.output.extend(_result(builder, output) for output in outputs)
+    proto.output.extend(_output_name(builder, output) for output in outputs)
     proto.node.extend(builder.nodes)
     proto.opset_import.append(helper.make_opsetid("", builder.opset))
     if any(node.domain == DOMAIN for node in builder.nodes):
         proto.opset_import.append(helper.make_opsetid(DOMAIN, 1))
-    for key, text in said.items():
+    for key, text in metadata.items():
         proto.metadata_props.add(key=f"{DOMAIN}.{key}", value=text)
     return proto

@@ -14,7 +14,16 @@ from typing import Any
 import numpy as np
 from onnx import GraphProto
 
-from ...sequential.layers import Activation, AveragePooling2D, Conv2D, Dense, Dropout, MaxPooling2D, Placed, Pooling
+from ...sequential.layers import (
+    Activation,
+    AveragePooling2D,
+    Conv2D,
+    Dense,
+    Dropout,
+    LayerInNetwork,
+    MaxPooling2D,
+    Pooling,
+)
 from ...sequential.network import Network
 from .export_graph import GraphBuilder, ModelBuilder, common_order, graph
 from .export_values import InputValue, StoredValue, Value
@@ -36,13 +45,15 @@ def write_layers(model_builder: ModelBuilder, network: Network) -> GraphProto:
     return graph(builder, "sequential", [value], [network.streams.result])
 
 
-def _write_layer(builder: GraphBuilder, placed: Placed, x: Value, weights: Mapping[str, Any]) -> Value:
-    layer: Any = placed.layer
+def _write_layer(builder: GraphBuilder, placed_layer: LayerInNetwork, x: Value, weights: Mapping[str, Any]) -> Value:
+    layer: Any = placed_layer.layer
     operator = layer.activation.capitalize() if isinstance(layer, Activation) else OPERATORS[type(layer)]
     attributes: dict[str, Any] = {}
     order = common_order([x])
     if isinstance(layer, Dense) and len(x.shape) > 2:
-        x = builder.emit("Flatten", [x], [(SAMPLES, prod(placed.input_shape))], f"{placed.number}.Flatten")[0]
+        x = builder.emit("Flatten", [x], [(SAMPLES, prod(placed_layer.input_shape))], f"{placed_layer.number}.Flatten")[
+            0
+        ]
         order = None
     elif isinstance(layer, Conv2D):
         order, attributes = FIRST, {
@@ -52,9 +63,9 @@ def _write_layer(builder: GraphBuilder, placed: Placed, x: Value, weights: Mappi
         order, attributes = FIRST, {"kernel_shape": [*layer.pool_size], "strides": [*layer.pool_size]}
     elif operator == "Softmax":
         attributes = {"axis": 1 if order else -1}
-    given: list[Any] = [x]
-    given += [StoredValue(builder, array, f"{placed.number}.{name}", True) for name, array in weights.items()]
-    given += [np.array(layer.rate)] if isinstance(layer, Dropout) else []
-    label = f"{placed.number}.{type(layer).__name__}"
-    shapes = [(SAMPLES, *placed.output_shape)]
-    return builder.emit(operator, given, shapes, label, orders=[order], turned=[order], **attributes)[0]
+    operands: list[Any] = [x]
+    operands += [StoredValue(builder, array, f"{placed_layer.number}.{name}", True) for name, array in weights.items()]
+    operands += [np.array(layer.rate)] if isinstance(layer, Dropout) else []
+    label = f"{placed_layer.number}.{type(layer).__name__}"
+    shapes = [(SAMPLES, *placed_layer.output_shape)]
+    return builder.emit(operator, operands, shapes, label, orders=[order], turned=[order], **attributes)[0]

@@ -21,16 +21,16 @@ from ...errors import ExportError
 from ...graph.nodes import Node
 from ...tensor.base import Call, TensorNode
 from ...tensor.nodes import LeafNode, LeafType
-from ...tensor.operators.kinds import OfRule
+from ...tensor.operators.families import RuleOperator
 from ...tensor.operators.moves import transpose
-from ...tensor.operators.row import Row
-from ...tensor.selection import SelectionNode
+from ...tensor.operators.operator_def import OperatorDef
+from ...tensor.sparse_selector import SelectionNode
 from ...training.model import ParameterLeaf
 from ..network import InputLeaf
 from .custom_ops import custom_name, describe_call
 from .export_graph import GraphBuilder, function
 from .export_rules import export_call, export_node
-from .export_values import InputValue, Refused, StoredValue, Turned, Value
+from .export_values import ExportRefused, InputValue, StoredValue, TransposedValue, Value
 
 MOST_SAID = 10  # things that a message names
 
@@ -68,8 +68,8 @@ class NodeWriter:
     def keep(self, names: Iterable[str], results: Sequence[TensorNode | Node]) -> None:
         """Reserve the names of outputs, except those that inputs and parameters have."""
         needed = self.find_needed(result for result in results if isinstance(result, TensorNode))
-        taken = {node.name for node in needed if _stays(node)}
-        self.builder.taken.update({name: 1 for name in names if name not in taken})
+        leaf_names = {node.name for node in needed if _is_input_or_parameter(node)}
+        self.builder.taken.update({name: 1 for name in names if name not in leaf_names})
 
     def of(self, node: Any) -> Value:
         """Return the value of a node that was written, or of a number or an array."""
@@ -98,7 +98,7 @@ class NodeWriter:
         if call is None:
             return list(node.sources)
         operands = flat([*call.operands, *call.properties.values()])
-        return operands + (self.outside(node, call, operands) if isinstance(call.operator, Row) else [])
+        return operands + (self.outside(node, call, operands) if isinstance(call.operator, OperatorDef) else [])
 
     def call(self, node: TensorNode) -> Call | None:
         """The operator call that a node is exported as; None if it is exported by its kind."""
@@ -114,7 +114,7 @@ class NodeWriter:
             if tensor in seen or isinstance(tensor, SelectionNode):
                 continue
             seen.add(tensor)
-            if tensor.serial < call.first or _stays(tensor):
+            if tensor.serial < call.first or _is_input_or_parameter(tensor):
                 captures[tensor] = None
             else:
                 waiting.extend(tensor.reads)
@@ -127,7 +127,7 @@ class NodeWriter:
         if node in self.values:
             return
         call = self.call(node)
-        results = (node,) if call is None or not isinstance(call.operator, Row) else call.results or (node,)
+        results = (node,) if call is None or not isinstance(call.operator, OperatorDef) else call.results or (node,)
         try:
             if isinstance(node, LeafNode):
                 values = [self.leaf(node)]
@@ -137,7 +137,7 @@ class NodeWriter:
                 values = [self.rule(node, call)]
             else:
                 values = self.row(results, call)
-        except Refused as refused:
+        except ExportRefused as refused:
             self.refused[str(refused)] = None
             values = [self.builder.constant(0.0)] * len(results)
         self.values.update(zip(results, values))
@@ -146,7 +146,7 @@ class NodeWriter:
         before = len(self.builder.nodes)
         value = export_node(self.builder, node, self.of)
         if node.given_name and len(self.builder.nodes) > before:
-            self.builder.call_it(value, node.name)
+            self.builder.rename_last(value, node.name)
         return value
 
     def leaf(self, leaf: LeafNode) -> Value:
@@ -154,15 +154,15 @@ class NodeWriter:
         if isinstance(leaf, ParameterLeaf):
             return self.parameter(leaf)
         if leaf.nodes is not None:
-            flat = [self.builder.reshape(scalar, (1,)) for scalar in self.scalars(leaf.nodes)]
-            joined = self.builder.emit("Concat", flat, [(len(flat),)], label, axis=0)[0]
+            reshaped = [self.builder.reshape(scalar, (1,)) for scalar in self.scalars(leaf.nodes)]
+            joined = self.builder.emit("Concat", reshaped, [(len(reshaped),)], label, axis=0)[0]
             return self.builder.reshape(joined, leaf.shape)
         if leaf.leaf_type == LeafType.INPUT:
             dtype = leaf.dtype if isinstance(leaf, InputLeaf) else np.dtype(float)
             kind = helper.np_dtype_to_tensor_dtype(dtype) if dtype.kind in "biu" else None
             return InputValue(self.builder, leaf.shape, label, kind)
         if leaf.value is None:
-            raise Refused(f"{leaf.label} has no value. Set it: t.value = an array of shape {leaf.shape}")
+            raise ExportRefused(f"{leaf.label} has no value. Set it: t.value = an array of shape {leaf.shape}")
         return StoredValue(self.builder, np.asarray(leaf.value), label, leaf.leaf_type == LeafType.PARAMETER)
 
     def parameter(self, leaf: ParameterLeaf) -> Value:
@@ -185,8 +185,8 @@ class NodeWriter:
         scope = self.scope(results[0], call)
         if call.operator is transpose and not named:
             perm = call.properties["axes"] or range(results[0].rank)[::-1]
-            return [Turned(self.of(call.operands[0]), [axis % results[0].rank for axis in perm], label)]
-        if isinstance(call.operator, OfRule):
+            return [TransposedValue(self.of(call.operands[0]), [axis % results[0].rank for axis in perm], label)]
+        if isinstance(call.operator, RuleOperator):
             return [
                 self.builder.rule(call.operator.rule, [self.of(operand) for operand in call.operands], label, scope)
             ]
@@ -201,14 +201,14 @@ class NodeWriter:
         for index, source in enumerate(self.reads(results[0])):
             if source not in fed:
                 fed[source] = InputValue(inside, source.shape, names[index] if index < len(names) else "outside")
-        around = scope_of(results[0], call)
-        writer = NodeWriter(inside, {**fed}, f"{around}/{call.name}" if around else call.name or "")
+        scope_path = scope_of(results[0], call)
+        writer = NodeWriter(inside, {**fed}, f"{scope_path}/{call.name}" if scope_path else call.name or "")
         writer.inner = dict.fromkeys(results, call.within)
         values = writer.put(results)
         self.refused.update(writer.refused)
         metadata = describe_call(call.operator.name, [*fed], call.operands, call.properties)
-        called, attributes = custom_name(call)
-        proto = function(inside, called, values, metadata)
+        function_name, attributes = custom_name(call)
+        proto = function(inside, function_name, values, metadata)
         proto.attribute.extend(attributes)  # their values are already in the body
         name = self.builder.model_builder.enter(proto)
         shapes = [result.shape for result in results]
@@ -220,7 +220,7 @@ class NodeWriter:
         return path if not self.root else path[len(self.root) + 1 :] if path.startswith(f"{self.root}/") else ""
 
 
-def _stays(node: TensorNode) -> bool:
+def _is_input_or_parameter(node: TensorNode) -> bool:
     """Whether a leaf is an input or a parameter, which no local function can contain."""
     return isinstance(node, LeafNode) and node.leaf_type != LeafType.CONSTANT
 
@@ -290,6 +290,6 @@ class ScalarWriter:
     def _write_rule(self, rule: Rule, operands: Sequence[Value], name: str, scope: str) -> Value:
         try:
             return self.builder.rule(rule, operands, name, scope)
-        except Refused as refused:
+        except ExportRefused as refused:
             self.refused[str(refused)] = None
             return self.builder.constant(0.0)

@@ -19,13 +19,23 @@ from ...tensor.base import Call, TensorNode
 from ...tensor.evaluation.contraction import apply_selections
 from ...tensor.index import Ids
 from ...tensor.nodes import LinearNode, NonlinearNode, OpType, TransformNode
-from ...tensor.operators.mapping import ALL, REQUIRED, Attribute, Fixed, Input, ListElement, Name, Permuted, undone
+from ...tensor.operators.mapping import (
+    ALL,
+    REQUIRED,
+    Attribute,
+    Fixed,
+    ForeignOperator,
+    Input,
+    ListElement,
+    Permuted,
+    to_attributes,
+)
 from ...tensor.operators.table import TABLE
-from ...tensor.reduction import Places, ReductionNode
-from ...tensor.selection import SelectionNode
+from ...tensor.reduction_node import ReductionAxes, ReductionNode
+from ...tensor.sparse_selector import SelectionNode
 from ..builder import register
 from .export_graph import SPELT, GraphBuilder, common_order
-from .export_values import BOOL, FLOAT, INT32, INT64, LAST, Extents, Order, Refused, Value
+from .export_values import BOOL, FLOAT, INT32, INT64, LAST, ExportRefused, Extents, Order, Value
 
 TURNED = ("data_format", "axis")  # properties that ONNX fixes: operands are transposed to fit
 ORDERED = {("matmul", "transpose_a"), ("matmul", "transpose_b")}  # properties that ONNX lacks: operands are transposed
@@ -36,13 +46,13 @@ ROWS = {"minimum": "reduce_min", "mul": "reduce_prod", "logsumexp": "reduce_logs
 CHOICES = {f"tensor({SPELT[kind]})" for kind in (BOOL, INT64, INT32)}
 
 
-class Unfit(Exception):
+class NotExpressible(Exception):
     """Raised if ONNX's operator cannot express a call."""
 
 
-def require(fits: Any) -> None:
+def require_fit(fits: Any) -> None:
     if not fits:
-        raise Unfit
+        raise NotExpressible
 
 
 class ExportedOperator:
@@ -52,9 +62,17 @@ class ExportedOperator:
     """
 
     def __init__(
-        self, builder: GraphBuilder, call: Call, mapping: Name, operands: Sequence[Any], properties: Mapping[str, Any],
-        *, shapes: Sequence[Extents], label: str, scope: str,
-    ) -> None:  # fmt: skip
+        self,
+        builder: GraphBuilder,
+        call: Call,
+        mapping: ForeignOperator,
+        operands: Sequence[Any],
+        properties: Mapping[str, Any],
+        *,
+        shapes: Sequence[Extents],
+        label: str,
+        scope: str,
+    ) -> None:
         self.builder, self.call, self.operator = builder, call, mapping.operator
         self.shapes, self.label, self.scope = shapes, label, scope
         self.schema = builder.model_builder.schema(mapping.operator)
@@ -65,26 +83,33 @@ class ExportedOperator:
         self._place_properties(mapping, properties)
         self._check()
 
-    def emit(self, turned: Sequence[Order | None] = (), wide: Extents | None = None) -> list[Value]:
-        """Write the node. turned: the order of axes in which the results come out. wide: the shape of its one result
-        there, if that is another; a Reshape follows."""
-        if wide is None or tuple(wide) == tuple(self.shapes[0]):
+    def emit(self, turned: Sequence[Order | None] = (), onnx_shape: Extents | None = None) -> list[Value]:
+        """Write the node. turned: the order of axes in which the results come out. onnx_shape: the shape of its one
+        result there, if that is another; a Reshape follows."""
+        if onnx_shape is None or tuple(onnx_shape) == tuple(self.shapes[0]):
             return self._emit(self.shapes, self.label, turned)
         shape = np.array(self.shapes[0], dtype=np.int64)
-        values = [*self._emit([wide], "", turned), shape]
+        values = [*self._emit([onnx_shape], "", turned), shape]
         return self.builder.emit("Reshape", values, self.shapes, self.label, scope=self.scope)
 
-    def _emit(self, shapes: Sequence[Extents], label: str, turned: Sequence[Order | None]) -> list[Value]:
-        places = range(max(self.inputs, default=-1) + 1)
-        given, orders = [self.inputs.get(place) for place in places], [self.orders.get(place) for place in places]
+    def _emit(self, shapes: Sequence[Extents], label: str, result_orders: Sequence[Order | None]) -> list[Value]:
+        positions = range(max(self.inputs, default=-1) + 1)
+        given, orders = [self.inputs.get(place) for place in positions], [self.orders.get(place) for place in positions]
         return self.builder.emit(
-            self.operator, given, shapes, label, scope=self.scope, orders=orders, turned=turned, **self.attributes
+            self.operator,
+            given,
+            shapes,
+            label,
+            scope=self.scope,
+            orders=orders,
+            turned=result_orders,
+            **self.attributes,
         )
 
-    def _place_operands(self, mapping: Name, operands: Sequence[Any]) -> None:
-        places = range(len(operands)) if mapping.operands is None else mapping.operands
-        require(all(operand is None for operand in operands[len(places) :]))
-        for slot, value in zip(places, operands):
+    def _place_operands(self, mapping: ForeignOperator, operands: Sequence[Any]) -> None:
+        positions = range(len(operands)) if mapping.operands is None else mapping.operands
+        require_fit(all(operand is None for operand in operands[len(positions) :]))
+        for slot, value in zip(positions, operands):
             if value is None:
                 continue
             if isinstance(slot, Permuted):
@@ -95,7 +120,7 @@ class ExportedOperator:
             else:
                 self.inputs[slot] = value
 
-    def _place_properties(self, mapping: Name, properties: Mapping[str, Any]) -> None:
+    def _place_properties(self, mapping: ForeignOperator, properties: Mapping[str, Any]) -> None:
         row, homes = self.call.operator, mapping.homes(self.builder.opset)
         lists: dict[int, dict[int, Any]] = {}
         for name, value in properties.items():
@@ -103,9 +128,9 @@ class ExportedOperator:
             if value is None and name in STANDS_FOR:
                 value = properties[STANDS_FOR[name]]
             if home is None:
-                require(_is_same(value, row.by_name[name].default) or (row.name, name) in ORDERED)
+                require_fit(_is_same(value, row.by_name[name].default) or (row.name, name) in ORDERED)
             elif isinstance(home, Fixed):
-                require(name in TURNED or _is_same(value, home.value))
+                require_fit(name in TURNED or _is_same(value, home.value))
             elif isinstance(home, Attribute):
                 self._place_attribute(home, value)
             elif isinstance(home, Input) and isinstance(home.adapt, ListElement):
@@ -118,14 +143,14 @@ class ExportedOperator:
     def _place_attribute(self, home: Attribute, value: Any) -> None:
         # Attributes are stored in single precision: in a double-precision file, rounding would change the value.
         single = self.builder.real == FLOAT
-        require(single or not isinstance(value, float) or float(np.float32(value)) == value)
+        require_fit(single or not isinstance(value, float) or float(np.float32(value)) == value)
         if value is None or (home.default is not REQUIRED and _is_same(value, home.default)):
-            require(home.default is None or value is not None)
+            require_fit(home.default is None or value is not None)
             return
         try:
-            attributes = undone(home, value)
+            attributes = to_attributes(home, value)
         except KeyError:
-            raise Unfit from None
+            raise NotExpressible from None
         for name, attribute in attributes.items():
             self.attributes[name] = _fit_type(attribute, self.schema.attributes[name].type)
 
@@ -133,11 +158,11 @@ class ExportedOperator:
         """Check inputs against the operator's schema. Raises Unfit."""
         formal, real = self.schema.inputs, self.builder.real
         variadic = bool(formal) and formal[-1].option == type(formal[-1].option).Variadic
-        require(self.operator not in (UNREAD if real == FLOAT else (*UNREAD, *SINGLE)))
-        require(variadic or max(self.inputs, default=-1) < len(formal))
+        require_fit(self.operator not in (UNREAD if real == FLOAT else (*UNREAD, *SINGLE)))
+        require_fit(variadic or max(self.inputs, default=-1) < len(formal))
         for position, parameter in enumerate(formal):
-            require(parameter.option != type(parameter.option).Single or position in self.inputs)
-            require(CHOICES.intersection(parameter.types) or f"tensor({SPELT[real]})" in parameter.types)
+            require_fit(parameter.option != type(parameter.option).Single or position in self.inputs)
+            require_fit(CHOICES.intersection(parameter.types) or f"tensor({SPELT[real]})" in parameter.types)
 
 
 def _is_same(one: Any, other: Any) -> bool:
@@ -147,7 +172,7 @@ def _is_same(one: Any, other: Any) -> bool:
 def _fit_type(value: Any, kind: int) -> Any:
     """A number in the type of an attribute."""
     if kind == AttributeProto.INT:
-        require(float(value).is_integer())
+        require_fit(float(value).is_integer())
         return int(value)
     return float(value) if kind == AttributeProto.FLOAT else value
 
@@ -174,7 +199,7 @@ def export_call(
     for mapping in row.mappings:
         until = mapping.until or builder.opset
         if mapping.framework == "onnx" and defs.has(mapping.operator) and mapping.since <= builder.opset <= until:
-            with suppress(Unfit):
+            with suppress(NotExpressible):
                 return rule(ExportedOperator(
                     builder, call, mapping, operands, properties, shapes=shapes, label=label, scope=scope
                 ))  # fmt: skip
@@ -197,7 +222,9 @@ def _slice_ends(call: Call) -> dict[str, Any]:
 def _elementwise(exported: ExportedOperator) -> list[Value]:
     """Elementwise operators keep the transposed layout that all their operands have."""
     values = [input_ for input_ in exported.inputs.values() if isinstance(input_, Value)]
-    require(exported.operator != "PRelu" or values[0].shape == exported.shapes[0])  # PRelu broadcasts only the slope
+    require_fit(
+        exported.operator != "PRelu" or values[0].shape == exported.shapes[0]
+    )  # PRelu broadcasts only the slope
     order = common_order(values) if len(values) == len(exported.inputs) else None
     if order is not None:
         exported.orders.update({place: order for place, each in exported.inputs.items() if each.shape})
@@ -207,7 +234,7 @@ def _elementwise(exported: ExportedOperator) -> list[Value]:
 @export_rule("reduction")
 def _reduction(exported: ExportedOperator) -> list[Value]:
     axes = exported.call.properties["axis"]
-    require(axes is None or len(axes))  # an empty list means all axes in ONNX
+    require_fit(axes is None or len(axes))  # an empty list means all axes in ONNX
     return exported.emit()
 
 
@@ -215,22 +242,22 @@ def _reduction(exported: ExportedOperator) -> list[Value]:
 def _window(exported: ExportedOperator) -> list[Value]:
     """Convolution and pooling: ONNX wants four axes with channels second."""
     properties, builder, (shape,) = exported.call.properties, exported.builder, exported.shapes
-    require(not properties.get("ceil_mode") or builder.opset >= 22)  # earlier opsets count windows differently
+    require_fit(not properties.get("ceil_mode") or builder.opset >= 22)  # earlier opsets count windows differently
     exported.inputs[0] = _reshape_to_four_axes(builder, exported.inputs[0])
     order = (0, 3, 1, 2) if properties["data_format"] == "NHWC" else None
     if order is not None:
         exported.orders[0] = order
-    return exported.emit([order], wide=(int(np.prod(shape[:-3], dtype=int)), *shape[-3:]))
+    return exported.emit([order], onnx_shape=(int(np.prod(shape[:-3], dtype=int)), *shape[-3:]))
 
 
 @export_rule("attention")
 def _attention(exported: ExportedOperator) -> list[Value]:
     """Attention: ONNX wants batch and heads as leading axes."""
     (shape,) = exported.shapes
-    require(len(shape) <= 4)
+    require_fit(len(shape) <= 4)
     for position in range(3):
         exported.inputs[position] = _reshape_to_four_axes(exported.builder, exported.inputs[position])
-    return exported.emit(wide=(*[1] * (4 - len(shape)), *shape))
+    return exported.emit(onnx_shape=(*[1] * (4 - len(shape)), *shape))
 
 
 def _reshape_to_four_axes(builder: GraphBuilder, x: Value) -> Value:
@@ -245,7 +272,7 @@ def _reshape_to_four_axes(builder: GraphBuilder, x: Value) -> Value:
 @export_rule("batch_norm", "instance_norm", "group_norm", "depth_to_space", "space_to_depth")
 def _put_channels_second(exported: ExportedOperator) -> list[Value]:
     """ONNX wants channels second: transpose if they are last here."""
-    require(not exported.call.properties.get("training"))  # not exported in training mode
+    require_fit(not exported.call.properties.get("training"))  # not exported in training mode
     if exported.call.properties["data_format"] == "NCHW":
         return exported.emit()
     rank = len(exported.shapes[0])
@@ -256,7 +283,7 @@ def _put_channels_second(exported: ExportedOperator) -> list[Value]:
 
 @export_rule("local_response_norm")
 def _local_response_norm(exported: ExportedOperator) -> list[Value]:
-    require(len(exported.shapes[0]) == 4)  # runtimes support only images
+    require_fit(len(exported.shapes[0]) == 4)  # runtimes support only images
     return _put_channels_second(exported)
 
 
@@ -272,7 +299,7 @@ def _mean_variance_norm(exported: ExportedOperator) -> list[Value]:
 def _matmul(exported: ExportedOperator) -> list[Value]:
     for position, turn in enumerate(("transpose_a", "transpose_b")):
         if exported.call.properties[turn]:
-            order = exported.inputs[position].straight
+            order = exported.inputs[position].natural_order
             exported.orders[position] = (*order[:-2], order[-1], order[-2])
     return exported.emit()
 
@@ -287,7 +314,7 @@ def _one_hot(exported: ExportedOperator) -> list[Value]:
 def _class_axis(exported: ExportedOperator) -> list[Value]:
     """ONNX wants classes along axis 1."""
     rank = len(exported.inputs[0].shape)
-    require(rank > 1)
+    require_fit(rank > 1)
     axis = exported.call.properties["axis"] % rank
     rest = [other for other in range(rank) if other != axis]
     exported.orders[0] = (rest[0], axis, *rest[1:])
@@ -317,7 +344,7 @@ def export_node(builder: GraphBuilder, node: TensorNode, value: Of) -> Value:
         return _export_nonlinear(builder, node, [value(source) for source in node.sources])
     if isinstance(node, ReductionNode):
         return _export_reduction(builder, node, value(node.sources[0]))
-    raise Refused(f"{node.label} is of a kind that no file can hold. Compute it with tensor operators")
+    raise ExportRefused(f"{node.label} is of a kind that no file can hold. Compute it with tensor operators")
 
 
 def _export_transform(builder: GraphBuilder, node: TransformNode, source: Value) -> Value:
@@ -336,12 +363,12 @@ def _align_axes(builder: GraphBuilder, source: Value, ids: Ids, dst: Ids) -> Val
 
 
 def _export_linear(builder: GraphBuilder, node: LinearNode, value: Of) -> Value:
-    multiplies = node.op == OpType.mul
-    if multiplies and (node.index.dummies or any(isinstance(source, SelectionNode) for source in node.sources)):
+    is_product = node.op == OpType.mul
+    if is_product and (node.index.dummies or any(isinstance(source, SelectionNode) for source in node.sources)):
         return _export_contraction(builder, node, value)
     sources = zip(node.sources, (node.index.left, node.index.right))
-    sides = [_align_axes(builder, value(source), ids, node.index.dst) for source, ids in sources]
-    return builder.rule(RULES[node.op.name], sides)
+    operands = [_align_axes(builder, value(source), ids, node.index.dst) for source, ids in sources]
+    return builder.rule(RULES[node.op.name], operands)
 
 
 def _export_contraction(builder: GraphBuilder, node: LinearNode, value: Of) -> Value:
@@ -356,7 +383,7 @@ def _export_contraction(builder: GraphBuilder, node: LinearNode, value: Of) -> V
     letters: dict[int, str] = {}
     for index_id in (index for _, ids in factors for index in ids):
         if len(letters) == len(ascii_letters):
-            raise Refused(f"{node.label} has more than {len(ascii_letters)} indices. Multiply in several steps")
+            raise ExportRefused(f"{node.label} has more than {len(ascii_letters)} indices. Multiply in several steps")
         letters.setdefault(index_id, ascii_letters[len(letters)])
     terms = ",".join("".join(map(letters.get, ids)) for _, ids in factors)  # type: ignore[arg-type]
     equation = f"{terms}->{''.join(letters[index] for index in node.index.dst)}"
@@ -380,13 +407,13 @@ def _export_nonlinear(builder: GraphBuilder, node: NonlinearNode, sources: list[
 
 
 def _export_reduction(builder: GraphBuilder, node: ReductionNode, source: Value) -> Value:
-    places = Places.of(node.index)
-    order = [axis - 1 for axis in (*places.kept, *places.dropped)]
+    axes_of = ReductionAxes.of(node.index)
+    order = [axis - 1 for axis in (*axes_of.kept, *axes_of.dropped)]
     transposed = builder.transpose(source, order)
-    shape = [source.shape[axis - 1] for axis in places.kept]
+    shape = [source.shape[axis - 1] for axis in axes_of.kept]
     axes = list(range(len(shape), len(order)))
     if node.rule == "argmax":
-        flat = builder.reshape(transposed, (*shape, int(np.prod([source.shape[axis - 1] for axis in places.dropped]))))
+        flat = builder.reshape(transposed, (*shape, int(np.prod([source.shape[axis - 1] for axis in axes_of.dropped]))))
         return builder.emit("ArgMax", [flat], [shape], axis=len(shape), keepdims=0)[0]
     (name,) = [
         mapping.operator for mapping in TABLE[ROWS.get(node.rule, "reduce_max")].mappings if mapping.framework == "onnx"

@@ -25,7 +25,7 @@ Order = tuple[int, ...]
 Extents = Sequence[Any]  # integers, or names of dynamic dimensions
 
 
-class Refused(Exception):
+class ExportRefused(Exception):
     """Raised for something that cannot be exported: says what it is, and how to fix it."""
 
 
@@ -40,28 +40,30 @@ class Value(Arithmetic):
 
     def __init__(self, builder: GraphBuilder, shape: Iterable[Any], label: str, exact: bool = False) -> None:
         self.builder, self.shape, self.label, self.exact = builder, tuple(shape), label, exact
-        self.straight: Order = tuple(range(len(self.shape)))  # the identity permutation of its axes
+        self.natural_order: Order = tuple(range(len(self.shape)))  # the identity permutation of its axes
         self.forms: dict[tuple[int, Order], str] = {}
 
     def form(self, kind: int | None = None, order: Order | None = None) -> str:
         """Name of the value in this entry type and axis order; Cast and Transpose are written when first needed."""
-        wanted = self.builder.real if kind is None else kind, self.straight if order is None else order
+        wanted = self.builder.real if kind is None else kind, self.natural_order if order is None else order
         if not self.forms:
             self.begin(*wanted)
         if wanted not in self.forms:
-            near = next((form for form in self.forms if form[0] == wanted[0]), None)
-            near = near or next((form for form in self.forms if form[1] == wanted[1]), None) or next(iter(self.forms))
-            name = self.forms[near]
-            if near[0] != wanted[0]:
-                name = self._derive_form("Cast", name, (wanted[0], near[1]), to=wanted[0])
-            if near[1] != wanted[1]:
-                name = self._derive_form("Transpose", name, wanted, perm=[near[1].index(axis) for axis in wanted[1]])
+            closest = next((form for form in self.forms if form[0] == wanted[0]), None)
+            closest = (
+                closest or next((form for form in self.forms if form[1] == wanted[1]), None) or next(iter(self.forms))
+            )
+            name = self.forms[closest]
+            if closest[0] != wanted[0]:
+                name = self._derive_form("Cast", name, (wanted[0], closest[1]), to=wanted[0])
+            if closest[1] != wanted[1]:
+                name = self._derive_form("Transpose", name, wanted, perm=[closest[1].index(axis) for axis in wanted[1]])
         return self.forms[wanted]
 
     def whole(self) -> Value:
         """The same value, to be read as integers."""
         value = Value(self.builder, self.shape, self.label, exact=True)
-        value.forms[INT64, self.straight] = self.form(INT64)
+        value.forms[INT64, self.natural_order] = self.form(INT64)
         return value
 
     def begin(self, kind: int, order: Order) -> None:
@@ -89,30 +91,30 @@ class Value(Arithmetic):
     def transpose(self, order: Sequence[int]) -> Any:
         return self.builder.transpose(self, order)
 
-    def __getitem__(self, place: tuple[int, ...]) -> Any:
-        """One entry; place: an index along every axis."""
-        offset = np.array(np.ravel_multi_index(place, self.shape) if place else 0)
+    def __getitem__(self, index: tuple[int, ...]) -> Any:
+        """One entry; index: an index along every axis."""
+        offset = np.array(np.ravel_multi_index(index, self.shape) if index else 0)
         return self.builder.emit("Gather", [self.reshape(math.prod(self.shape)), offset], [()])[0]
 
     def __eq__(self, other: object) -> Any:
-        return self.builder.entrywise("Equal", [self, other])
+        return self.builder.emit_elementwise("Equal", [self, other])
 
     def __ne__(self, other: object) -> Any:
         if other is self:
-            return self.builder.entrywise("IsNaN", [self])
+            return self.builder.emit_elementwise("IsNaN", [self])
         truth = isinstance(other, (int, float)) and other == 0 and any(kind == BOOL for kind, _ in self.forms)
-        return self if truth else self.builder.entrywise("Not", [self == other])
+        return self if truth else self.builder.emit_elementwise("Not", [self == other])
 
     def __and__(self, other: Any) -> Any:
-        return self.builder.entrywise("And", [self, other])
+        return self.builder.emit_elementwise("And", [self, other])
 
     def __or__(self, other: Any) -> Any:
-        return self.builder.entrywise("Or", [self, other])
+        return self.builder.emit_elementwise("Or", [self, other])
 
     __hash__ = object.__hash__
 
     def _derive_form(self, operator: str, source: str, form: tuple[int, Order], **attributes: Any) -> str:
-        promised = form == (self.builder.real, self.straight)
+        promised = form == (self.builder.real, self.natural_order)
         name: str = self.builder.named(self.label, promised)
         self.forms[form] = name
         self.builder.node(operator, [source], [name], name, **attributes)
@@ -147,7 +149,7 @@ class StoredValue(Value):
         )
 
 
-class Turned(Value):
+class TransposedValue(Value):
     """A transposed view of a value; a Transpose is written only if the reader's layout does not cancel it."""
 
     def __init__(self, base: Value, perm: Sequence[int], label: str) -> None:
@@ -155,7 +157,7 @@ class Turned(Value):
         self.base, self.perm = base, tuple(perm)
 
     def form(self, kind: int | None = None, order: Order | None = None) -> str:
-        return self.base.form(kind, tuple(self.perm[axis] for axis in order or self.straight))
+        return self.base.form(kind, tuple(self.perm[axis] for axis in order or self.natural_order))
 
 
 class InputValue(Value):
@@ -169,7 +171,7 @@ class InputValue(Value):
 
     def begin(self, kind: int, order: Order) -> None:
         kind = self.builder.real if self.builder.inside else self.kind or kind
-        name = self.forms[kind, self.straight] = self.builder.named(self.label, True)
+        name = self.forms[kind, self.natural_order] = self.builder.named(self.label, True)
         self.info = helper.make_tensor_value_info(name, kind, self.shape)
 
     def form(self, kind: int | None = None, order: Order | None = None) -> str:
@@ -184,7 +186,7 @@ class InputValue(Value):
             node.input[:] = [truth if name == info.name else name for name in node.input]
         self.builder.node("Cast", [info.name], [truth], truth, to=BOOL)
         self.builder.nodes.insert(0, self.builder.nodes.pop())
-        self.forms[BOOL, self.straight], self.forms[real, self.straight] = truth, info.name
+        self.forms[BOOL, self.natural_order], self.forms[real, self.natural_order] = truth, info.name
         info.type.tensor_type.elem_type = real
 
 
@@ -199,17 +201,17 @@ class ArrayFunctions:
         return lambda *operands: self.builder.rule(rule, operands)
 
     def where(self, condition: Any, a: Any, b: Any) -> Any:
-        return self.builder.entrywise("Where", [condition, a, b])
+        return self.builder.emit_elementwise("Where", [condition, a, b])
 
-    def take(self, x: Value, places: Any, axis: int) -> Any:
-        places = np.asarray(places)
-        shape = (*x.shape[:axis], *places.shape, *x.shape[axis + 1 :])
-        steps = np.unique(np.diff(places)) if places.ndim == 1 else places[:0]
+    def take(self, x: Value, indices: Any, axis: int) -> Any:
+        indices = np.asarray(indices)
+        shape = (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :])
+        steps = np.unique(np.diff(indices)) if indices.ndim == 1 else indices[:0]
         if len(steps) == 1 and steps[0]:
-            last = places[-1] + steps[0]
-            ends = ([places[0]], [last if last >= 0 else -LAST], [axis], steps)
+            last = indices[-1] + steps[0]
+            ends = ([indices[0]], [last if last >= 0 else -LAST], [axis], steps)
             return self.builder.emit("Slice", [x, *map(np.array, ends)], [shape])[0]
-        return self.builder.emit("Gather", [x, places], [shape], axis=axis)[0]
+        return self.builder.emit("Gather", [x, indices], [shape], axis=axis)[0]
 
     def full_like(self, pattern: Any, value: float) -> Any:
         return self.builder.constant(float(value))
@@ -232,7 +234,7 @@ class ArrayFunctions:
         return self.where((large == 0.0) | (large == math.inf), large, large * self.sqrt(1.0 + slope * slope))
 
     def remainder(self, a: Any, b: Any) -> Any:
-        rest = self.builder.entrywise("Mod", [a, b], fmod=1)
+        rest = self.builder.emit_elementwise("Mod", [a, b], fmod=1)
         return self.where((rest == 0.0) | ((rest < 0.0) == (b < 0.0)), rest, rest + b)
 
     def arctan2(self, a: Any, b: Any) -> Any:

@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from ...tensor import picks
+from ...tensor import slicing
 from ...tensor.base import TensorNode
 from ...tensor.nodes import LeafNode, LinearNode
 from .import_graph import OnnxBuilder, import_rule
 from .import_rules import attributes_of
-from .steps import Application
+from .steps import OnnxStep
 
 
 @import_rule("DFT")
-def dft(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
+def dft(builder: OnnxBuilder, step: OnnxStep) -> Sequence[Any]:
     attributes, x, length = attributes_of(step), builder.operand(step, 0), builder.known_array(step, 1)
     axis = attributes.get("axis", 1) if step.opset < 20 else builder.known_array(step, 2)
     dft_axis = int(-2 if axis is None else axis) % x.rank
@@ -26,29 +26,29 @@ def dft(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
 
 
 @import_rule("STFT")
-def stft(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
+def stft(builder: OnnxBuilder, step: OnnxStep) -> Sequence[Any]:
     """STFT: the DFT of each frame of a signal."""
     hop, length = builder.known_array(step, 1), builder.known_array(step, 3)
     x, window = builder.operand(step, 0), builder.operand(step, 2)
     size = int(window.size if length is None else length)
-    frames = picks.pick(x, 1, ((x.shape[1] - size) // int(hop) + 1, size), (int(hop), 1))
-    seen: Any = frames if window is None else frames * picks.reshape(window, (size, 1))
-    return [_spectrum(builder, step, seen, 2, size, False, attributes_of(step).get("onesided", 1))]
+    frames = slicing.gather_axis(x, 1, ((x.shape[1] - size) // int(hop) + 1, size), (int(hop), 1))
+    windowed: Any = frames if window is None else frames * slicing.reshape(window, (size, 1))
+    return [_spectrum(builder, step, windowed, 2, size, False, attributes_of(step).get("onesided", 1))]
 
 
 def _spectrum(
-    builder: OnnxBuilder, step: Application, x: TensorNode, dft_axis: int, count: int, inverse: Any, half: Any
+    builder: OnnxBuilder, step: OnnxStep, x: TensorNode, dft_axis: int, count: int, inverse: Any, onesided: Any
 ) -> TensorNode:
     """DFT along one axis. The last axis holds the real part, and the imaginary part if there is one."""
-    rows = count // 2 + 1 if inverse and half else count
+    rows = count // 2 + 1 if inverse and onesided else count
     builder.hold(32 * rows * count, step.label)
-    j, k = np.ogrid[:rows, : count // 2 + 1 if half and not inverse else count]
+    j, k = np.ogrid[:rows, : count // 2 + 1 if onesided and not inverse else count]
     wave = np.exp((2j if inverse else -2j) * np.pi * (j * k % count) / count) / (count if inverse else 1)
-    if inverse and half:  # the other half is the mirror image of this one
+    if inverse and onesided:  # the other half is the mirror image of this one
         wave = wave * np.where((j == 0) | (2 * j == count), 1.0, 2.0)
     parts = [[wave.real, -wave.imag], [wave.imag, wave.real]]  # to a part, from a part
-    table = np.array(parts)[: 1 if inverse and half else 2, : x.shape[-1]].transpose(2, 1, 3, 0)  # j, from, k, to
-    x, rank = picks.pad_axis(x, dft_axis, 0, rows - x.shape[dft_axis]), x.rank
+    table = np.array(parts)[: 1 if inverse and onesided else 2, : x.shape[-1]].transpose(2, 1, 3, 0)  # j, from, k, to
+    x, rank = slicing.pad_axis(x, dft_axis, 0, rows - x.shape[dft_axis]), x.rank
     left = [-(axis + 1) if axis in (dft_axis, rank - 1) else axis + 1 for axis in range(rank)]
     dst = [rank + 1 if axis == dft_axis else rank + 2 if axis == rank - 1 else axis + 1 for axis in range(rank)]
     return LinearNode(

@@ -17,12 +17,12 @@ from onnx import FunctionProto, TensorProto, defs, helper
 
 from ...errors import ImportAttributeError, ImportModelError, NaiveGraphError, StaleNodeError, UnknownOperatorError
 from ...tensor.base import TensorNode
-from ...tensor.operators.kinds import OfRule
-from ...tensor.operators.mapping import Name
+from ...tensor.operators.families import RuleOperator
+from ...tensor.operators.mapping import ForeignOperator
+from ...tensor.operators.operator_def import OperatorDef
 from ...tensor.operators.properties import LARGEST
-from ...tensor.operators.row import Row
 from ...tensor.operators.table import TABLE
-from ..builder import ImportRule, StepBuilder, inputs_behind, no_row, register, truncate
+from ..builder import ImportRule, StepBuilder, leaf_names, raise_no_operator, register, truncate_fraction
 from ..network import BuiltGraph, join_names
 from ..weights import StoredWeights
 from .arrays import entry_type
@@ -37,7 +37,7 @@ from .inference import (
     size_of_results,
     types_of_results,
 )
-from .steps import Application
+from .steps import OnnxStep
 
 IMPORT_RULES: dict[str, ImportRule] = {}  # operators that need more than a mapping; see import_rules.py
 import_rule = partial(register, IMPORT_RULES)
@@ -51,7 +51,7 @@ FRACTIONS = {
 LARGEST_WHOLE = 2**53  # float64 represents all integers up to this exactly
 
 
-def mapping_of(op: str, opset: int, domain: str = "") -> tuple[Row, Name] | None:
+def mapping_of(op: str, opset: int, domain: str = "") -> tuple[OperatorDef, ForeignOperator] | None:
     """The row mapped to an ONNX operator in this opset, and the mapping; None if there is none.
 
     In a domain other than ONNX's own, only operators that ONNX lacks are looked up.
@@ -59,9 +59,9 @@ def mapping_of(op: str, opset: int, domain: str = "") -> tuple[Row, Name] | None
     return None if domain and defs.has(op) else TABLE.mapping("onnx", op, opset)
 
 
-def why_unsupported(step: Application) -> str:
+def why_unsupported(step: OnnxStep) -> str:
     """Why a step's operator is not supported; empty if it is."""
-    if own_function(step) is not None:
+    if exported_function(step) is not None:
         return ""
     if step.domain or schema_of(step.op, step.opset) is None:
         return "" if is_custom(step) else "unknown"
@@ -70,12 +70,12 @@ def why_unsupported(step: Application) -> str:
     return f"not in opset {step.opset}" if mapping_of(step.op, 10**6) else "unknown"
 
 
-def is_custom(step: Application) -> bool:
+def is_custom(step: OnnxStep) -> bool:
     """Whether ONNX lacks a step's operator, and a row here is mapped to its name."""
     return not defs.has(step.op) and mapping_of(step.op, step.opset, step.domain) is not None
 
 
-def own_function(step: Application) -> FunctionProto | None:
+def exported_function(step: OnnxStep) -> FunctionProto | None:
     """The local function, exported by naive_graph, whose metadata names a step's operator; None if there is none."""
     function = step.attributes.get("function")
     return function if isinstance(function, FunctionProto) else None
@@ -100,7 +100,7 @@ class OnnxBuilder(StepBuilder):
         check_entries(shape, what)
 
     def advice(self, value: TensorNode) -> str:
-        inputs, weights = inputs_behind(value)
+        inputs, weights = leaf_names(value)
         if not inputs:
             return f"It is computed from {join_names(weights)}: leave these out of from_onnx(..., parameters=[...])."
         arrays, plural = ", ".join(f"{name!r}: ..." for name in inputs), "s" * (len(inputs) > 1)
@@ -110,29 +110,34 @@ class OnnxBuilder(StepBuilder):
             f"or on the command line {options}."
         )
 
-    def type(self, step: Application, place: int) -> int:
+    def type(self, step: OnnxStep, position: int) -> int:
         """ONNX's type of an input's entries."""
-        return self.types.get(step.inputs[place], int(TensorProto.FLOAT))
+        return self.types.get(step.inputs[position], int(TensorProto.FLOAT))
 
-    def is_whole(self, step: Application, place: int) -> bool:
+    def is_integer(self, step: OnnxStep, place: int) -> bool:
         """Whether an input's entries are integers in ONNX."""
         return self.type(step, place) in WHOLE
 
-    def attributes(self, step: Application, mapping: Name) -> dict[str, Any]:
+    def attributes(self, step: OnnxStep, mapping: ForeignOperator) -> dict[str, Any]:
         return {name: attribute_value(step, attribute) for name, attribute in step.attributes.items()}
 
-    def operands(self, step: Application, row: Row, mapping: Name, read: Any = None) -> dict[str, Any]:
+    def operands(
+        self, step: OnnxStep, operator_def: OperatorDef, mapping: ForeignOperator, read: Any = None
+    ) -> dict[str, Any]:
         """The operands of a row. A binary row takes more than two inputs as a left fold: f(f(a, b), c)."""
-        if not (isinstance(row, OfRule) and row.rule.arity != 1) and row.name not in ("maximum", "minimum"):
-            return super().operands(step, row, mapping, read)
+        if not (isinstance(operator_def, RuleOperator) and operator_def.rule.arity != 1) and operator_def.name not in (
+            "maximum",
+            "minimum",
+        ):
+            return super().operands(step, operator_def, mapping, read)
         values = [self.operand(step, position) for position in range(len(step.inputs))]
         values = values * 2 if len(values) == 1 else values
-        while len(values) > len(row.operand_names):
-            values[:2] = [row(*values[:2])]
-        return dict(zip(row.operand_names, values))
+        while len(values) > len(operator_def.operand_names):
+            values[:2] = [operator_def(*values[:2])]
+        return dict(zip(operator_def.operand_names, values))
 
-    def results(self, step: Application) -> Sequence[Any]:
-        function = own_function(step)
+    def results(self, step: OnnxStep) -> Sequence[Any]:
+        function = exported_function(step)
         if function is not None:
             rebuilt = rebuild_call(
                 function, [self.operand(step, position) for position in range(len(step.inputs))], step.name
@@ -142,8 +147,8 @@ class OnnxBuilder(StepBuilder):
             return self.by_row(step)
         schema = schema_of(step.op, step.opset)
         count = len(step.inputs)
-        due = [input_.option.name != "Optional" for input_ in schema.inputs]
-        absent = any(needed and not name for needed, name in zip(due, step.inputs[: schema.min_input]))
+        required = [input_.option.name != "Optional" for input_ in schema.inputs]
+        absent = any(needed and not name for needed, name in zip(required, step.inputs[: schema.min_input]))
         if not schema.min_input <= count <= schema.max_input or absent:
             raise ImportModelError(f"{step.label} takes {schema.min_input} to {schema.max_input} inputs, not {count}.")
         check_attributes(step, schema)
@@ -153,15 +158,15 @@ class OnnxBuilder(StepBuilder):
             return self._fold(step, values)
         results = self._build(step)
         if step.op in FRACTIONS and self.types.get(step.outputs[0]) in WHOLE:
-            return [truncate(result, step.name) for result in results]
+            return [truncate_fraction(result, step.name) for result in results]
         return results
 
-    def _fold(self, step: Application, arrays: Mapping[str, Any]) -> Sequence[Any]:
+    def _fold(self, step: OnnxStep, arrays: Mapping[str, Any]) -> Sequence[Any]:
         """Constant folding: by our own operators where they give exact results, otherwise by onnx's evaluator."""
         if step.op == "Range":  # some files give it one-element lists in place of scalars
             arrays = {name: array.reshape(()) if array.size == 1 else array for name, array in arrays.items()}
         self.hold(size_of_results(step, arrays), step.label)
-        if step.op in KNOWN_ONLY or not all(map(is_ours, arrays.values())):
+        if step.op in KNOWN_ONLY or not all(map(is_representable, arrays.values())):
             return self._as_typed_arrays(step, evaluate(step, arrays))
         constants, self.constants = self.constants, {}
         try:
@@ -180,7 +185,7 @@ class OnnxBuilder(StepBuilder):
         exact = all(is_exact(result) for result in results if result is not None)
         return results if exact else self._as_typed_arrays(step, evaluate(step, arrays))
 
-    def _as_typed_arrays(self, step: Application, results: Sequence[Any]) -> list[Any]:
+    def _as_typed_arrays(self, step: OnnxStep, results: Sequence[Any]) -> list[Any]:
         """Convert results to arrays of the types that ONNX infers; nodes are evaluated."""
         nodes = {str(position): node for position, node in enumerate(results) if isinstance(node, TensorNode)}
         values = BuiltGraph({}, nodes, {}).run() if nodes else {}
@@ -191,7 +196,7 @@ class OnnxBuilder(StepBuilder):
                 arrays.append(None if result is None else np.asarray(values.get(str(index), result), kind))
         return arrays
 
-    def _build(self, step: Application) -> Sequence[Any]:
+    def _build(self, step: OnnxStep) -> Sequence[Any]:
         """Build a step with our own operators: by import rule, row or function body."""
         if step.op in IMPORT_RULES:
             try:
@@ -202,27 +207,29 @@ class OnnxBuilder(StepBuilder):
                 raise ImportModelError(f"{step.label} does not say what {step.op} needs: {error!r:.80}.") from None
         if step.op in KNOWN_ONLY:
             raise ImportModelError(f"{step.label} works on what is known before the network runs, not on tensors.")
-        return self.by_row(step) if mapping_of(step.op, step.opset) else self.by_body(step)
+        return self.by_row(step) if mapping_of(step.op, step.opset) else self.apply_body(step)
 
-    def by_row(self, step: Application, instead: Row | None = None, **changed: Any) -> Sequence[Any]:
+    def by_row(self, step: OnnxStep, replacement: OperatorDef | None = None, **overrides: Any) -> Sequence[Any]:
         """Build a step by the row mapped to its operator, or by its body where the row lacks an option or a result.
 
-        changed: operands or properties to replace. instead: another row to call with the same arguments.
+        overrides: operands or properties to replace. replacement: another row to call with the same arguments.
         """
-        row, mapping = mapping_of(step.op, step.opset) or no_row(step)
+        operator_def, mapping = mapping_of(step.op, step.opset) or raise_no_operator(step)
         try:
-            values = self.operands(step, row, mapping) | self.properties(step, row, mapping) | changed
-            row = instead or row
+            values = (
+                self.operands(step, operator_def, mapping) | self.properties(step, operator_def, mapping) | overrides
+            )
+            operator_def = replacement or operator_def
         except ImportAttributeError as error:
             if not has_body(step) or isinstance(error.value, str):  # a body cannot help with an unknown text option
                 raise
-            return self.by_body(step)
-        results = self.apply_row(step, row, values)
-        return self.by_body(step) if any(step.outputs[len(results) :]) and has_body(step) else results
+            return self.apply_body(step)
+        results = self.apply_operator(step, operator_def, values)
+        return self.apply_body(step) if any(step.outputs[len(results) :]) and has_body(step) else results
 
-    def by_body(self, step: Application) -> Sequence[Any]:
+    def apply_body(self, step: OnnxStep) -> Sequence[Any]:
         """Build a step from the function body that ONNX defines for its operator."""
-        for inner_step in expand_body(step, self._type_and_shape) if has_body(step) else no_row(step):
+        for inner_step in expand_body(step, self._type_and_shape) if has_body(step) else raise_no_operator(step):
             if why_unsupported(inner_step):
                 raise UnknownOperatorError(
                     f"There is nothing here for {inner_step.op}, of which ONNX makes {step.label}."
@@ -234,7 +241,7 @@ class OnnxBuilder(StepBuilder):
         return self.types.get(name, int(TensorProto.FLOAT)), tuple(self.value(name).shape)
 
 
-def is_ours(array: Any) -> bool:
+def is_representable(array: Any) -> bool:
     """Whether our tensors can hold an array: not empty, numeric or Boolean, and exact in float64."""
     return array.dtype.kind in "biuf" and array.size and is_exact(array)
 
@@ -245,7 +252,7 @@ def is_exact(array: Any) -> bool:
     return not is_wide_integer or not array.size or abs(array.astype(float)).max() < LARGEST_WHOLE
 
 
-def check_attributes(step: Application, schema: Any) -> None:
+def check_attributes(step: OnnxStep, schema: Any) -> None:
     """Raise ImportAttributeError unless a step's attributes match the operator's schema."""
     for name, attribute in step.attributes.items():
         if name not in schema.attributes:
@@ -259,7 +266,7 @@ def check_attributes(step: Application, schema: Any) -> None:
             raise ImportAttributeError(step.label, name, None, "It must be there.")
 
 
-def attribute_value(step: Application, attribute: Any) -> Any:
+def attribute_value(step: OnnxStep, attribute: Any) -> Any:
     """Convert an AttributeProto to a Python value; bytes are decoded."""
     value = helper.get_attribute_value(attribute)
     try:

@@ -15,7 +15,7 @@ from .custom_ops import DOMAIN
 from .export_layers import SAID
 from .import_graph import attribute_value
 from .reading import OnnxContent, read
-from .steps import Application
+from .steps import OnnxStep
 
 
 def sequential_from_onnx(source: Any) -> Sequential:
@@ -36,7 +36,7 @@ def sequential_from_onnx(source: Any) -> Sequential:
     for step in content.steps:
         reader.take(step)
     reader.tell()
-    network = _network(content, reader)
+    network = _make_network(content, reader)
     for mine, weight in zip(network.weights, reader.weights):
         for name, array in weight.items():
             mine[name][...] = array
@@ -53,7 +53,7 @@ class LayerReader:
         self.content = content
         self.layers: list[Layer] = []
         self.weights: list[dict[str, Any]] = []
-        self.strange: dict[str, None] = {}
+        self.unrecognised: dict[str, None] = {}
         if len(content.inputs) != 1 or len(content.outputs) != 1 or not content.inputs[0].extents:
             raise ImportModelError("A Sequential has one input, whose shape is known, and one output.")
         self.at = content.inputs[0].name
@@ -64,42 +64,43 @@ class LayerReader:
         self.shape = (*extents[1:], extents[0]) if self.first else tuple(extents)
         self.input_shape = self.shape
 
-    def take(self, step: Application) -> None:
+    def take(self, step: OnnxStep) -> None:
         """Read one operator; unrecognised ones are collected for the error message."""
-        how = READ.get(step.op, _reject_step) if not step.domain else _reject_step
+        read_layer = READ.get(step.op, _reject_step) if not step.domain else _reject_step
         follows = step.inputs[:1] == (self.at,) and len(step.outputs) == 1
         try:
-            is_layer = follows and how(self, step)
+            is_layer = follows and read_layer(self, step)
         except (SequentialError, KeyError, TypeError, ValueError):  # its sizes or attributes fit no layer
             is_layer = False
         if not is_layer:
-            self.strange.setdefault(step.label)
+            self.unrecognised.setdefault(step.label)
         self.at = next(iter(step.outputs), "")
 
     def tell(self) -> None:
         if self.at != self.content.outputs[0].name:
-            self.strange.setdefault(f"what comes after {self.content.outputs[0].name!r}")
-        if self.strange:
+            self.unrecognised.setdefault(f"what comes after {self.content.outputs[0].name!r}")
+        if self.unrecognised:
             raise ImportModelError(
-                f"A Sequential has no layer for {', '.join([*self.strange][:10])}. Its layers, one after the other, "
-                "are Gemm, Conv, MaxPool, AveragePool, Relu, Sigmoid, Softmax and Dropout; from_onnx reads others."
+                f"A Sequential has no layer for {', '.join([*self.unrecognised][:10])}. Its layers, one after the "
+                "other, are Gemm, Conv, MaxPool, AveragePool, Relu, Sigmoid, Softmax and Dropout; from_onnx reads "
+                "others."
             )
 
-    def said(self, step: Application, **usual: Any) -> Any:
+    def said(self, step: OnnxStep, **usual: Any) -> Any:
         """Return the step's attributes with these defaults; None if any other attribute is not at its default."""
         attributes = {name: attribute_value(step, attribute) for name, attribute in step.attributes.items()}
         odd = {name for name, value in attributes.items() if name in USUAL and value not in USUAL[name]}
         return None if odd - usual.keys() else {**usual, **attributes}
 
-    def array(self, step: Application, place: int) -> Any:
+    def array(self, step: OnnxStep, place: int) -> Any:
         """Return an input that is a weight; None if it is absent or no weight."""
         name = step.inputs[place] if place < len(step.inputs) else ""
         return self.content.weights.get(name)
 
     def add(self, layer: Layer, **weights: Any) -> bool:
         """Add a layer if the weights fit its shapes; return whether they do."""
-        due = layer.weight_shapes(self.shape)
-        if {name: weight.shape for name, weight in weights.items()} != due:
+        expected_shapes = layer.weight_shapes(self.shape)
+        if {name: weight.shape for name, weight in weights.items()} != expected_shapes:
             return False
         self.shape = layer.output_shape(self.shape)
         self.layers.append(layer)
@@ -113,11 +114,11 @@ USUAL: dict[str, Any] = {
 }  # fmt: skip
 
 
-def _reject_step(reader: LayerReader, step: Application) -> bool:
+def _reject_step(reader: LayerReader, step: OnnxStep) -> bool:
     return False
 
 
-def _read_transpose(reader: LayerReader, step: Application) -> bool:
+def _read_transpose(reader: LayerReader, step: OnnxStep) -> bool:
     perm = attribute_value(step, step.attributes["perm"]) if "perm" in step.attributes else None
     if perm not in ([0, 3, 1, 2], [0, 2, 3, 1]) or (perm == [0, 3, 1, 2]) == reader.first:
         return False
@@ -125,7 +126,7 @@ def _read_transpose(reader: LayerReader, step: Application) -> bool:
     return True
 
 
-def _read_flatten(reader: LayerReader, step: Application) -> bool:
+def _read_flatten(reader: LayerReader, step: OnnxStep) -> bool:
     """Flatten, or a Reshape that does the same."""
     if step.op == "Flatten":
         return attribute_value(step, step.attributes["axis"]) == 1 if "axis" in step.attributes else True
@@ -133,7 +134,7 @@ def _read_flatten(reader: LayerReader, step: Application) -> bool:
     return shape is not None and len(shape) == 2 and shape[1] in (-1, prod(reader.shape))
 
 
-def _read_dense(reader: LayerReader, step: Application) -> bool:
+def _read_dense(reader: LayerReader, step: OnnxStep) -> bool:
     attributes, w, b = reader.said(step, transB=0), reader.array(step, 1), reader.array(step, 2)
     if attributes is None or w is None or w.ndim != 2 or (b is None) != (len(step.inputs) < 3):
         return False
@@ -145,7 +146,7 @@ def _read_dense(reader: LayerReader, step: Application) -> bool:
     return reader.add(Dense(w.shape[1], use_bias=int(b is not None)), W=w, **biases)
 
 
-def _read_conv2d(reader: LayerReader, step: Application) -> bool:
+def _read_conv2d(reader: LayerReader, step: OnnxStep) -> bool:
     attributes, w, b = reader.said(step, strides=[1, 1], pads=[0] * 4), reader.array(step, 1), reader.array(step, 2)
     if (
         not reader.first
@@ -166,7 +167,7 @@ def _read_conv2d(reader: LayerReader, step: Application) -> bool:
     return reader.add(layer, W=w, **biases)
 
 
-def _read_pooling(reader: LayerReader, step: Application) -> bool:
+def _read_pooling(reader: LayerReader, step: OnnxStep) -> bool:
     attributes = reader.said(step, strides=[1, 1], pads=[0] * 4)
     if (
         not reader.first
@@ -179,27 +180,27 @@ def _read_pooling(reader: LayerReader, step: Application) -> bool:
     return reader.add(kind(tuple(attributes["kernel_shape"])))
 
 
-def _read_activation(reader: LayerReader, step: Application) -> bool:
+def _read_activation(reader: LayerReader, step: OnnxStep) -> bool:
     rank = len(reader.shape) + 1
     axis = attribute_value(step, step.attributes["axis"]) if "axis" in step.attributes else -1
     channels = 1 if reader.first and rank == 4 else rank - 1
     return (step.op != "Softmax" or axis % rank == channels) and reader.add(Activation(step.op.lower()))
 
 
-def _read_dropout(reader: LayerReader, step: Application) -> bool:
+def _read_dropout(reader: LayerReader, step: OnnxStep) -> bool:
     rate = 0.5 if len(step.inputs) < 2 else reader.array(step, 1)
     # Via str: float32(0.3) becomes 0.3, not 0.30000001192...
     return len(step.inputs) < 3 and rate is not None and (rate == 0 or reader.add(Dropout(float(str(rate)))))
 
 
-READ: dict[str, Callable[[LayerReader, Application], bool]] = {
+READ: dict[str, Callable[[LayerReader, OnnxStep], bool]] = {
     "Transpose": _read_transpose, "Flatten": _read_flatten, "Reshape": _read_flatten, "Gemm": _read_dense,
     "Conv": _read_conv2d,    "MaxPool": _read_pooling, "AveragePool": _read_pooling, "Dropout": _read_dropout,
     "Identity": lambda reader, step: True, **dict.fromkeys(("Relu", "Sigmoid", "Softmax"), _read_activation),
 }  # fmt: skip
 
 
-def _network(content: OnnxContent, reader: LayerReader) -> Sequential:
+def _make_network(content: OnnxContent, reader: LayerReader) -> Sequential:
     """Make the Sequential, with the training settings in the file's metadata or else defaults."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SequentialWarning)

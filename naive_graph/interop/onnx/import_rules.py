@@ -9,23 +9,23 @@ import numpy as np
 from onnx import TensorProto, helper
 
 from ...errors import ImportAttributeError
-from ...tensor import arithmetic, reduce
+from ...tensor import arithmetic, reductions_api
 from ...tensor.nodes import LeafNode
 from ...tensor.operators.table import TABLE
-from ..builder import truncate
+from ..builder import truncate_fraction
 from .arrays import REFUSED, array_of, dtype_of, entry_type, type_name
 from .import_graph import OnnxBuilder, attribute_value, import_rule
-from .steps import Application
+from .steps import OnnxStep
 
 WIDE = {TensorProto.INT64, TensorProto.INT32}
 FLOATS = {TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.BFLOAT16}
 
 
-def attributes_of(step: Application) -> dict[str, Any]:
+def attributes_of(step: OnnxStep) -> dict[str, Any]:
     return {name: attribute_value(step, attribute) for name, attribute in step.attributes.items()}
 
 
-def drop_attributes(step: Application, *attributes: str) -> Application:
+def drop_attributes(step: OnnxStep, *attributes: str) -> OnnxStep:
     return step._replace(
         attributes={name: attribute for name, attribute in step.attributes.items() if name not in attributes}
     )
@@ -35,7 +35,7 @@ def drop_attributes(step: Application, *attributes: str) -> Application:
 
 
 @import_rule("Constant")
-def constant(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
+def constant(builder: OnnxBuilder, step: OnnxStep) -> Sequence[Any]:
     (name, value), *_ = attributes_of(step).items() or [("value", None)]
     if name == "value" and value is not None:
         return [array_of(value)]
@@ -45,18 +45,18 @@ def constant(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
 
 
 @import_rule("Shape")
-def shape(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
+def shape(builder: OnnxBuilder, step: OnnxStep) -> Sequence[Any]:
     attributes, x = attributes_of(step), builder.input(step, 0)
     return [np.array(x.shape[attributes.get("start", 0) : attributes.get("end")], np.int64)]
 
 
 @import_rule("Size")
-def size(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
+def size(builder: OnnxBuilder, step: OnnxStep) -> Sequence[Any]:
     return [np.array(builder.input(step, 0).size, np.int64)]
 
 
 @import_rule("Cast", "CastLike")
-def cast(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
+def cast(builder: OnnxBuilder, step: OnnxStep) -> Sequence[Any]:
     """Cast: all entries are float64 here; casting to an integer type drops fractions."""
     x, old = builder.input(step, 0), builder.type(step, 0)
     new = builder.type(step, 1) if step.op == "CastLike" else step.attributes["to"].i
@@ -71,13 +71,13 @@ def cast(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     if new in FLOATS or old == TensorProto.BOOL or old == new or (old not in FLOATS and new in WIDE):
         return [x]
     if old in FLOATS:
-        return [truncate(x, step.name)]
+        return [truncate_fraction(x, step.name)]
     bounds = np.iinfo(entry_type(new))  # integers that are too large wrap around
     return [TABLE["mod"](x - float(bounds.min), float(bounds.max - bounds.min + 1)) + float(bounds.min)]
 
 
 @import_rule("Mod")
-def remainder(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
+def remainder(builder: OnnxBuilder, step: OnnxStep) -> Sequence[Any]:
     row = TABLE["fmod" if attributes_of(step).get("fmod") else "mod"]
     return [row(builder.operand(step, 0), builder.operand(step, 1), name=step.name)]
 
@@ -86,17 +86,17 @@ def remainder(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
 
 
 @import_rule("Reshape")
-def reshape(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
+def reshape(builder: OnnxBuilder, step: OnnxStep) -> Sequence[Any]:
     """Reshape: 0 keeps the input's extent."""
     attributes, x = attributes_of(step), builder.operand(step, 0)
     wanted = [int(extent) for extent in np.ravel(builder.known_array(step, 1))]
     if not attributes.get("allowzero"):
         wanted = [x.shape[axis] if extent == 0 and axis < x.rank else extent for axis, extent in enumerate(wanted)]
-    return builder.apply_row(step, TABLE["reshape"], {"x": x, "shape": wanted})
+    return builder.apply_operator(step, TABLE["reshape"], {"x": x, "shape": wanted})
 
 
 @import_rule("Softmax", "LogSoftmax", "Hardmax")
-def softmax(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
+def softmax(builder: OnnxBuilder, step: OnnxStep) -> Sequence[Any]:
     """Softmax: before opset 13 the axes from `axis` on were flattened to one."""
     if step.opset >= 13:
         return builder.by_row(step)
@@ -107,7 +107,7 @@ def softmax(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
 
 
 @import_rule("Split")
-def split(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
+def split(builder: OnnxBuilder, step: OnnxStep) -> Sequence[Any]:
     """Split: equal parts if no sizes are given; a part without entries becomes an empty array."""
     attributes, known_sizes = attributes_of(step), builder.known_array(step, 1)
     sizes = attributes.get("split") if known_sizes is None else known_sizes.tolist()
@@ -127,11 +127,11 @@ REDUCTIONS = "Sum", "Mean", "Max", "Min", "Prod", "LogSumExp", "L1", "L2", "SumS
 
 
 @import_rule(*(f"Reduce{suffix}" for suffix in REDUCTIONS))
-def reduction(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
+def reduction(builder: OnnxBuilder, step: OnnxStep) -> Sequence[Any]:
     """Reductions: no axes mean all axes, or none with noop_with_empty_axes."""
     attributes = attributes_of(step)
     axes = attributes.get("axes") if "axes" in attributes else builder.known_array(step, 1)
-    whole_mean = step.op == "ReduceMean" and builder.is_whole(step, 0)
+    whole_mean = step.op == "ReduceMean" and builder.is_integer(step, 0)
     row = TABLE["reduce_sum"] if whole_mean else None  # an exact sum first, as times 1 / count rounds
     step = drop_attributes(step, "noop_with_empty_axes")
     if axes is not None and np.size(axes):
@@ -146,22 +146,22 @@ def reduction(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
 
 
 @import_rule("BatchNormalization")
-def batch_norm(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
+def batch_norm(builder: OnnxBuilder, step: OnnxStep) -> Sequence[Any]:
     """BatchNormalization; in training mode it also returns the running mean and variance."""
     attributes, x = attributes_of(step), builder.operand(step, 0)
     y = builder.by_row(step)
     if not attributes.get("training_mode"):
         return y
     axes, momentum = [axis for axis in range(x.rank) if axis != 1], attributes.get("momentum", 0.9)
-    mean = reduce.mean(x, axes)
-    centred: Any = x - arithmetic.broadcast(reduce.mean(x, axes, True), x.shape)
-    now = (mean, reduce.mean(centred * centred, axes))
+    mean = reductions_api.mean(x, axes)
+    centred: Any = x - arithmetic.broadcast(reductions_api.mean(x, axes, True), x.shape)
+    now = (mean, reductions_api.mean(centred * centred, axes))
     before = [builder.operand(step, position) for position in (3, 4)]
     return [*y, *(momentum * old + (1.0 - momentum) * new for old, new in zip(before, now))]
 
 
 @import_rule("Dropout")
-def dropout(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
+def dropout(builder: OnnxBuilder, step: OnnxStep) -> Sequence[Any]:
     """Dropout at inference: x, and a mask of ones. Random dropping is refused."""
     x, training = builder.operand(step, 0), builder.known_array(step, 2)
     ratio = builder.known_array(step, 1) if step.opset >= 12 else attributes_of(step).get("ratio")
@@ -172,19 +172,19 @@ def dropout(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
 
 
 @import_rule("Attention")
-def attention(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
+def attention(builder: OnnxBuilder, step: OnnxStep) -> Sequence[Any]:
     """Attention: our operator for plain 4-axis inputs; ONNX's own definition for grouped heads, masks and caches."""
     q, k = (builder.operand(step, position) for position in (0, 1))
     masked = builder.input(step, 3) is not None
     plain_ = q.rank == 4 and q.shape[1] == k.shape[1] and not (masked and builder.type(step, 3) == TensorProto.BOOL)
-    return builder.by_row(step) if plain_ and not any(step.inputs[4:]) else builder.by_body(step)
+    return builder.by_row(step) if plain_ and not any(step.inputs[4:]) else builder.apply_body(step)
 
 
 # --- masks and conditions ---------------------------------------
 
 
 @import_rule("IsNaN", "IsInf")
-def is_nan_or_inf(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
+def is_nan_or_inf(builder: OnnxBuilder, step: OnnxStep) -> Sequence[Any]:
     """IsNaN and IsInf."""
     x, attributes = builder.operand(step, 0), attributes_of(step)
     if step.op == "IsNaN":
@@ -195,11 +195,11 @@ def is_nan_or_inf(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
 
 
 @import_rule("Compress")
-def compress(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
+def compress(builder: OnnxBuilder, step: OnnxStep) -> Sequence[Any]:
     """Compress: gather the entries where a known condition holds."""
     x, axis = builder.operand(step, 0), attributes_of(step).get("axis")
     flat, gather_axis = (TABLE["reshape"](x, [-1]), 0) if axis is None else (x, axis)
-    return builder.apply_row(
+    return builder.apply_operator(
         step, TABLE["gather"], {"x": flat, "places": builder.known_array(step, 1).nonzero()[0], "axis": gather_axis}
     )
 
@@ -207,7 +207,7 @@ def compress(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
 # --- quantization --------------------------------------
 
 
-def _broadcast_along_axis(builder: OnnxBuilder, step: Application, position: int, shape: tuple[int, ...]) -> Any:
+def _broadcast_along_axis(builder: OnnxBuilder, step: OnnxStep, position: int, shape: tuple[int, ...]) -> Any:
     """Broadcast a scale or zero point given per tensor, per entry along an axis, or per block."""
     attributes, value = attributes_of(step), builder.operand(step, position)
     if value is None or not value.shape or value.size == 1:
@@ -219,7 +219,7 @@ def _broadcast_along_axis(builder: OnnxBuilder, step: Application, position: int
     return TABLE["reshape"](value, [extent if index == axis else 1 for index, extent in enumerate(shape)])
 
 
-def quantize_value(builder: OnnxBuilder, step: Application, x: Any) -> Any:
+def quantize_value(builder: OnnxBuilder, step: OnnxStep, x: Any) -> Any:
     """round(x / scale) + zero point, within what the type holds."""
     scale, zero = (_broadcast_along_axis(builder, step, position, x.shape) for position in (1, 2))
     kind = attributes_of(step).get("output_dtype") or (TensorProto.UINT8 if zero is None else builder.type(step, 2))
@@ -229,7 +229,7 @@ def quantize_value(builder: OnnxBuilder, step: Application, x: Any) -> Any:
     return TABLE["clip"](rounded, min=float(bounds.min), max=float(bounds.max))
 
 
-def dequantize_input(builder: OnnxBuilder, step: Application) -> Any:
+def dequantize_input(builder: OnnxBuilder, step: OnnxStep) -> Any:
     """(x - zero point) * scale."""
     x = builder.operand(step, 0)
     scale, zero = (_broadcast_along_axis(builder, step, position, x.shape) for position in (1, 2))
@@ -237,16 +237,16 @@ def dequantize_input(builder: OnnxBuilder, step: Application) -> Any:
 
 
 @import_rule("QuantizeLinear")
-def quantize(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
+def quantize(builder: OnnxBuilder, step: OnnxStep) -> Sequence[Any]:
     return [quantize_value(builder, step, builder.operand(step, 0))]
 
 
 @import_rule("DequantizeLinear")
-def dequantize(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
+def dequantize(builder: OnnxBuilder, step: OnnxStep) -> Sequence[Any]:
     return [dequantize_input(builder, step)]
 
 
 @import_rule("QLinearMatMul")
-def qlinear_matmul(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
+def qlinear_matmul(builder: OnnxBuilder, step: OnnxStep) -> Sequence[Any]:
     a, b = (dequantize_input(builder, step._replace(inputs=step.inputs[start : start + 3])) for start in (0, 3))
     return [quantize_value(builder, step._replace(inputs=("", *step.inputs[6:])), a @ b)]

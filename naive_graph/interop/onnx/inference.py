@@ -17,7 +17,7 @@ from onnx.reference import ReferenceEvaluator
 from onnx.shape_inference import infer_node_outputs
 
 from ...errors import ImportModelError
-from .steps import Application, inline_functions
+from .steps import OnnxStep, inline_functions
 
 Typed = Callable[[str], tuple[int, tuple[int, ...]]]  # from a value's name to its entry type and shape
 MOST_ENTRIES = 2**27  # limit for one tensor
@@ -38,14 +38,14 @@ def schema_of(op: str, opset: int) -> Any:
         return None
 
 
-def node_of(step: Application) -> NodeProto:
+def node_of(step: OnnxStep) -> NodeProto:
     """Convert a step to a NodeProto."""
     node = helper.make_node(step.op, step.inputs, step.outputs, name=step.name)
     node.attribute.extend(step.attributes.values())
     return node
 
 
-def evaluate(step: Application, arrays: Mapping[str, Any]) -> list[Any]:
+def evaluate(step: OnnxStep, arrays: Mapping[str, Any]) -> list[Any]:
     """Evaluate a step on arrays with onnx's reference evaluator. Raises ImportModelError."""
     opsets = [helper.make_opsetid("", step.opset)]
     inputs, outputs = ([ValueInfoProto(name=name) for name in names if name] for names in (arrays, step.outputs))
@@ -60,7 +60,7 @@ def evaluate(step: Application, arrays: Mapping[str, Any]) -> list[Any]:
     return [np.asarray(next(remaining)) if output else None for output in step.outputs]
 
 
-def size_of_results(step: Application, given: Mapping[str, Any]) -> int:
+def size_of_results(step: OnnxStep, given: Mapping[str, Any]) -> int:
     """Bytes of a step's results, by shape inference; 0 if certainly small. Raises ImportModelError if too many."""
     if step.op not in GROWING and sum(array.size for array in given.values()) <= FEW:
         return 0
@@ -87,7 +87,7 @@ def check_entries(shape: Sequence[int], label: str) -> None:
         raise ImportModelError(f"{label} would have the shape {tuple(shape)}: more than {MOST_ENTRIES:,} entries.")
 
 
-def types_of_results(step: Application, types: Mapping[str, int]) -> dict[str, int]:
+def types_of_results(step: OnnxStep, types: Mapping[str, int]) -> dict[str, int]:
     """Infer the entry types of a step's results from those of its inputs; unknown ones are left out."""
     if any(attribute.type == attribute.GRAPH for attribute in step.attributes.values()):
         return {}
@@ -99,7 +99,7 @@ def types_of_results(step: Application, types: Mapping[str, int]) -> dict[str, i
     return {name: type_proto.tensor_type.elem_type for name, type_proto in inferred.items()}
 
 
-def _infer(step: Application, types: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:
+def _infer(step: OnnxStep, types: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:
     opsets, schema = [helper.make_opsetid("", step.opset)], schema_of(step.op, step.opset)
     return infer_node_outputs(schema, node_of(step), dict(types), dict(data), opset_imports=opsets)
 
@@ -107,26 +107,30 @@ def _infer(step: Application, types: Mapping[str, Any], data: Mapping[str, Any])
 # --- function bodies: ONNX defines many operators as compositions of others ---
 
 
-def has_body(step: Application) -> bool:
+def has_body(step: OnnxStep) -> bool:
     """Whether ONNX defines a function body for a step's operator in its opset."""
     return bool(_versions(schema_of(step.op, step.opset), step.opset))
 
 
 def _versions(schema: Any, opset: int) -> list[int]:
-    said = [] if schema is None else schema.context_dependent_function_opset_versions + schema.function_opset_versions
-    return [each for each in said if each <= opset]
+    versions = (
+        [] if schema is None else schema.context_dependent_function_opset_versions + schema.function_opset_versions
+    )
+    return [each for each in versions if each <= opset]
 
 
-def expand_body(step: Application, typed: Typed) -> list[Application]:
+def expand_body(step: OnnxStep, type_and_shape_of: Typed) -> list[OnnxStep]:
     """The steps of an operator's function body, for inputs of these types and shapes. Raises ImportModelError."""
     schema = schema_of(step.op, step.opset)
     node = node_of(step)
     version = max(_versions(schema, step.opset))
     if version in schema.context_dependent_function_opset_versions:
-        types = [helper.make_tensor_type_proto(*typed(name)) if name else TypeProto() for name in step.inputs]
-        told = version, node.SerializeToString(), [each.SerializeToString() for each in types]
+        types = [
+            helper.make_tensor_type_proto(*type_and_shape_of(name)) if name else TypeProto() for name in step.inputs
+        ]
+        arguments = version, node.SerializeToString(), [each.SerializeToString() for each in types]
         try:
-            text = schema.get_context_dependent_function_with_opset_version(*told)
+            text = schema.get_context_dependent_function_with_opset_version(*arguments)
         except Exception as error:  # by onnx: shapes or attributes that are invalid for the operator
             raise ImportModelError(f"{step.label}: onnx cannot say what it is made of: {error}") from None
     else:

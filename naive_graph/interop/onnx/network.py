@@ -18,10 +18,10 @@ from ..summary import format_summary
 from ..weights import StoredWeights
 from .arrays import dtype_of, entry_type, type_name
 from .custom_ops import operator_name
-from .import_graph import OnnxBuilder, mapping_of, own_function, why_unsupported
+from .import_graph import OnnxBuilder, exported_function, mapping_of, why_unsupported
 from .inference import check_entries
 from .reading import OnnxContent, read
-from .steps import Application, check_known
+from .steps import OnnxStep, check_supported
 
 
 class OnnxNetwork(network.ImportedNetwork):
@@ -39,14 +39,14 @@ class OnnxNetwork(network.ImportedNetwork):
         self, content: OnnxContent, sizes: Mapping[str, int], known: Mapping[str, Any], most: int = network.MOST
     ) -> None:
         self.content, self.size, self.known = content, len(content.steps), dict(known)
-        self.said = described_as(content, content.name)  # before the weights are moved out of content
+        self.said = summarize_content(content, content.name)  # before the weights are moved out of content
         slots = [input_ for input_ in content.inputs if input_.name not in self.known]
         super().__init__(content.name, slots, StoredWeights(content.weights, content.learned), sizes, most)
 
     def advice(self, names: Collection[str]) -> str:
         slots = [slot for slot in self.slots if slot.name in names]
-        open_ = {size for slot in slots for size in fix_sizes(slot, self.sizes) or () if isinstance(size, str)}
-        return f"give sizes: from_onnx(path, sizes={dict.fromkeys(sorted(open_), 1)})"
+        open_sizes = {size for slot in slots for size in fix_sizes(slot, self.sizes) or () if isinstance(size, str)}
+        return f"give sizes: from_onnx(path, sizes={dict.fromkeys(sorted(open_sizes), 1)})"
 
     def dtype(self, slot: Port) -> np.dtype[Any]:
         return dtype_of(slot.type, f"Input {slot.name!r}")
@@ -78,7 +78,7 @@ class OnnxNetwork(network.ImportedNetwork):
         return BuiltGraph(inputs, outputs, nodes | builder.nodes, values)
 
 
-def described_as(content: OnnxContent, title: str) -> str:
+def summarize_content(content: OnnxContent, title: str) -> str:
     """Format a summary table of a file."""
     opset = max((step.opset for step in content.steps if not step.domain), default=0)
     ports = [(what, port, type_name(port.type))
@@ -89,9 +89,9 @@ def described_as(content: OnnxContent, title: str) -> str:
     return format_summary(title, version, ports, operators, content.weights, content.learned, missing)
 
 
-def _here(step: Application) -> str:
+def _here(step: OnnxStep) -> str:
     """How a step is imported: the operator's name, or a phrase for the summary."""
-    function = own_function(step)
+    function = exported_function(step)
     if function is not None:
         return operator_name(function)
     mapping = mapping_of(step.op, step.opset, step.domain)
@@ -139,22 +139,22 @@ def from_onnx(
     for what, argument in (("sizes", sizes), ("known", known)):
         if argument is not None and not isinstance(argument, Mapping):
             raise ImportModelError(f"from_onnx takes {what}={{name: ...}}, a dict, not {shortened(argument)}.")
-    return network_of(read(source, inputs, outputs, parameters), sizes or {}, known or {}, most)
+    return make_network(read(source, inputs, outputs, parameters), sizes or {}, known or {}, most)
 
 
-def network_of(
+def make_network(
     content: OnnxContent, sizes: Mapping[str, int], known: Mapping[str, Any], most: int = network.MOST
 ) -> OnnxNetwork:
     """Make the network that a file's content describes."""
-    check_known(content.steps, why_unsupported)
+    check_supported(content.steps, why_unsupported)
     names = [input_.name for input_ in content.inputs]
     for name in known:
         if name not in names:
             raise ImportModelError(f"known={{{name!r}: ...}}: there is no such input. There are {', '.join(names)}.")
-    return OnnxNetwork(content, sizes, {name: as_known(value, name) for name, value in known.items()}, most)
+    return OnnxNetwork(content, sizes, {name: to_known_array(value, name) for name, value in known.items()}, most)
 
 
-def as_known(value: Any, name: str) -> Any:
+def to_known_array(value: Any, name: str) -> Any:
     """Convert a value of known={...} to an array. Raises ImportModelError."""
     try:
         array = np.asarray(value)

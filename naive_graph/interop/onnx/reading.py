@@ -9,15 +9,15 @@ from typing import Any, NamedTuple
 import onnx
 from onnx import AttributeProto, TensorProto, defs
 
+from ...core.did_you_mean import suggest
 from ...core.files import path_of
-from ...core.guesses import near
 from ...errors import ImportModelError
-from ..infer_trainable import Use, find_trainable, use_of
+from ..infer_trainable import Use, describe_use, find_trainable
 from ..network import Port, check_names, check_parameter_names
 from . import custom_ops, sklearn_models
 from .arrays import array_of, type_name
 from .import_graph import mapping_of
-from .steps import Application, captured_names, find_needed_steps, inline_functions, rename_reads, sort_steps, text
+from .steps import OnnxStep, captured_names, checked_text, find_needed_steps, inline_functions, rename_reads, sort_steps
 
 OLDEST = 7  # opset
 OLDEST_OF_ML = 13  # for files that declare none, as they have no standard operators
@@ -37,7 +37,7 @@ class OnnxContent(NamedTuple):
     name: str
     inputs: list[Port]
     weights: dict[str, Any]  # arrays
-    steps: list[Application]
+    steps: list[OnnxStep]
     outputs: list[Port]
     said: dict[str, str]  # metadata
     learned: set[str]  # the weights that are parameters
@@ -59,12 +59,16 @@ def read(source: Any, inputs: Any = None, outputs: Any = None, parameters: Any =
         )
     if graph.sparse_initializer:
         raise ImportModelError(f"Weight {graph.sparse_initializer[0].values.name!r} is sparse. Store it in full.")
-    nodes, held = sklearn_models.expand_operators(graph.node)
-    weights = {text(initializer.name): array_of(initializer, folder) for initializer in graph.initializer} | held
-    fed = [_slot(info) for info in graph.input if info.name not in weights]
+    nodes, sklearn_weights = sklearn_models.expand_operators(graph.node)
+    weights = {
+        checked_text(initializer.name): array_of(initializer, folder) for initializer in graph.initializer
+    } | sklearn_weights
+    input_ports = [_make_port(info) for info in graph.input if info.name not in weights]
     steps = inline_functions(nodes, model.functions, opsets)
-    shares = {name for node in graph.node if node.op_type == "ZipMap" for name in node.output}
-    output_ports = [Port(info.name, FLOAT, None) if info.name in shares else _slot(info) for info in graph.output]
+    probability_outputs = {name for node in graph.node if node.op_type == "ZipMap" for name in node.output}
+    output_ports = [
+        Port(info.name, FLOAT, None) if info.name in probability_outputs else _make_port(info) for info in graph.output
+    ]
     if (
         outputs is None
         and sklearn_models.DOMAIN in opsets
@@ -72,25 +76,27 @@ def read(source: Any, inputs: Any = None, outputs: Any = None, parameters: Any =
     ):
         outputs = [port.name for port in output_ports if port.type not in sklearn_models.LABELS]
     if not output_ports:
-        raise ImportModelError(f"{_who(source)} holds no graph with outputs. Is it a model, and whole?")
+        raise ImportModelError(f"{_describe_source(source)} holds no graph with outputs. Is it a model, and whole?")
     if inputs is not None or outputs is not None:
-        fed, output_ports, steps = _cut_out(graph, steps, fed, output_ports, inputs, outputs)
-    steps = sort_steps(steps, {*weights, *(port.name for port in fed)}, [port.name for port in output_ports])
-    types = {initializer.name: initializer.data_type for initializer in graph.initializer} | dict.fromkeys(held, FLOAT)
+        input_ports, output_ports, steps = _extract_subgraph(graph, steps, input_ports, output_ports, inputs, outputs)
+    steps = sort_steps(steps, {*weights, *(port.name for port in input_ports)}, [port.name for port in output_ports])
+    types = {initializer.name: initializer.data_type for initializer in graph.initializer} | dict.fromkeys(
+        sklearn_weights, FLOAT
+    )
     steps = hoist_weights(steps, weights, types, folder)
     metadata = {metadata_prop.key: metadata_prop.value for metadata_prop in model.metadata_props}
-    content = OnnxContent(text(graph.name), fed, weights, steps, output_ports, metadata, set(), types)
+    content = OnnxContent(checked_text(graph.name), input_ports, weights, steps, output_ports, metadata, set(), types)
     if parameters is not None:
         return content._replace(learned=set(check_parameter_names(parameters, weights, "weight")))
     learned = custom_ops.stored_parameters(metadata)
-    return content._replace(learned=_find_learned(content, graph) if learned is None else learned)
+    return content._replace(learned=_find_trainable_weights(content, graph) if learned is None else learned)
 
 
-def _cut_out(
-    graph: Any, steps: list[Application], fed: list[Port], output_ports: list[Port], inputs: Any, outputs: Any
-) -> tuple[list[Port], list[Port], list[Application]]:
+def _extract_subgraph(
+    graph: Any, steps: list[OnnxStep], fed: list[Port], output_ports: list[Port], inputs: Any, outputs: Any
+) -> tuple[list[Port], list[Port], list[OnnxStep]]:
     """Cut the graph to the part between chosen inputs and chosen outputs."""
-    stated = {info.name: _slot(info) for info in graph.value_info if info.type.HasField("tensor_type")}
+    stated = {info.name: _make_port(info) for info in graph.value_info if info.type.HasField("tensor_type")}
     stated |= {port.name: port for port in (*fed, *output_ports)}
     made = {name for step in steps for name in step.outputs if name} | {port.name for port in fed}
 
@@ -99,7 +105,7 @@ def _cut_out(
         for value_name in wanted:
             if value_name not in made:
                 raise ImportModelError(
-                    f"{what}: there is no value {value_name!r} in this graph.{near(value_name, made)}"
+                    f"{what}: there is no value {value_name!r} in this graph.{suggest(value_name, made)}"
                 )
         return [stated.get(each, Port(each, FLOAT, None)) for each in wanted]
 
@@ -110,7 +116,7 @@ def _cut_out(
     return chosen_inputs + [port for port in fed if port.name in read_too and port not in chosen_inputs], results, steps
 
 
-def _find_learned(content: OnnxContent, graph: Any) -> set[str]:
+def _find_trainable_weights(content: OnnxContent, graph: Any) -> set[str]:
     """Find the trainable weights: by PyTorch's metadata in the file, or by how they are used."""
     shapes = {name: array.shape for name, array in content.weights.items() if array.dtype.kind == "f" and array.ndim}
     uses = [use for step in content.steps for use in _uses(step)]
@@ -123,7 +129,7 @@ def _find_learned(content: OnnxContent, graph: Any) -> set[str]:
     return {name for name in shapes if declared.get(name, name in trainable)}
 
 
-def _uses(step: Application) -> Iterator[Use]:
+def _uses(step: OnnxStep) -> Iterator[Use]:
     """Describe how a step, and the steps of its subgraphs, use what they read."""
     inputs, results = ([*filter(None, names)] for names in (step.inputs, step.outputs))
     for name, attribute in step.attributes.items():
@@ -141,13 +147,13 @@ def _uses(step: Application) -> Iterator[Use]:
             inputs = []
     if inputs or not results:
         row = mapping_of("Identity" if step.op in PASSING else step.op, step.opset, step.domain)
-        yield use_of(step.op, row, inputs if row is None else step.inputs, results, step.opset)
+        yield describe_use(step.op, row, inputs if row is None else step.inputs, results, step.opset)
 
 
 def _parse_model(source: Any) -> tuple[Any, Path | None]:
     if isinstance(source, onnx.ModelProto):
         return source, None
-    folder, who = None, _who(source)
+    folder, who = None, _describe_source(source)
     if not isinstance(source, (bytes, bytearray, memoryview)):
         path = path_of(source, ImportModelError)
         folder = path.parent
@@ -169,7 +175,7 @@ def _parse_model(source: Any) -> tuple[Any, Path | None]:
     return model, folder
 
 
-def _who(source: Any) -> str:
+def _describe_source(source: Any) -> str:
     """Name the source for a message."""
     held = isinstance(source, (onnx.ModelProto, bytes, bytearray, memoryview))
     return "What was given" if held else repr(str(path_of(source, ImportModelError)))
@@ -196,7 +202,7 @@ def opsets_of(imports: Any) -> dict[str, int]:
     return opsets
 
 
-def _slot(value: Any) -> Port:
+def _make_port(value: Any) -> Port:
     kind = value.type.WhichOneof("value")
     if kind != "tensor_type":
         raise ImportModelError(
@@ -205,14 +211,14 @@ def _slot(value: Any) -> Port:
     tensor = value.type.tensor_type
     type_name(tensor.elem_type)
     if not tensor.HasField("shape"):
-        return Port(text(value.name), tensor.elem_type, None)
-    return Port(text(value.name), tensor.elem_type, tuple(map(_extent, tensor.shape.dim)))
+        return Port(checked_text(value.name), tensor.elem_type, None)
+    return Port(checked_text(value.name), tensor.elem_type, tuple(map(_extent, tensor.shape.dim)))
 
 
 def _extent(dim: Any) -> int | str | None:
     which = dim.WhichOneof("value")
     if which == "dim_param":
-        return text(dim.dim_param)
+        return checked_text(dim.dim_param)
     return dim.dim_value if which and dim.dim_value >= 0 else None  # some files write -1 for an open size
 
 
@@ -223,8 +229,8 @@ NUMBERS = {TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorPro
 
 
 def hoist_weights(
-    steps: Sequence[Application], weights: dict[str, Any], types: dict[str, int], folder: Path | None
-) -> list[Application]:
+    steps: Sequence[OnnxStep], weights: dict[str, Any], types: dict[str, int], folder: Path | None
+) -> list[OnnxStep]:
     """Move float Constants with axes out of the steps into weights and types; return the other steps.
 
     Those in a graph inside a step are entered as "step/then_branch/name".
@@ -244,19 +250,19 @@ def hoist_weights(
 
 def _hoist_graph(graph: Any, prefix: str, weights: dict[str, Any], types: dict[str, int], folder: Path | None) -> None:
     """Move the weights of a subgraph into weights and types, under names that it reads from then on."""
-    stored = {text(initializer.name): initializer for initializer in graph.initializer}
+    stored = {checked_text(initializer.name): initializer for initializer in graph.initializer}
     nodes = []
     for node in graph.node:
         tensor = _constant_floats(node.op_type, node.attribute)
         if tensor is not None:
-            stored[text(node.output[0])] = tensor
+            stored[checked_text(node.output[0])] = tensor
         else:
             nodes.append(node)
         for attribute in node.attribute:
             if attribute.type == AttributeProto.GRAPH:
                 _hoist_graph(
                     attribute.g,
-                    f"{prefix}{text(node.name or node.output[0])}/{attribute.name}/",
+                    f"{prefix}{checked_text(node.name or node.output[0])}/{attribute.name}/",
                     weights,
                     types,
                     folder,

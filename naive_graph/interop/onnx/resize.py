@@ -13,7 +13,7 @@ from ...tensor.base import TensorNode
 from ...tensor.operators.table import TABLE
 from .import_graph import OnnxBuilder, import_rule
 from .import_rules import attributes_of
-from .steps import Application
+from .steps import OnnxStep
 
 USUAL = {
     "mode": "nearest", "coordinate_transformation_mode": "half_pixel", "nearest_mode": "round_prefer_floor",
@@ -58,30 +58,30 @@ def _per_step(axis: Axis) -> float:
     return (axis.before - 1) / (wide - 1) if wide != 1 else 0.0
 
 
-def _straight(way: Any, options: Mapping[str, Any]) -> Any:
+def _linear_kernel(way: Any, options: Mapping[str, Any]) -> Any:
     return np.clip(1.0 - abs(way), 0.0, None)
 
 
-def _cubic(way: Any, options: Mapping[str, Any]) -> Any:
+def _cubic_kernel(way: Any, options: Mapping[str, Any]) -> Any:
     a, way = options["cubic_coeff_a"], abs(way)
-    return np.where(way <= 1.0, near(a, way), np.where(way < 2.0, far(a, way), 0.0))
+    return np.where(way <= 1.0, cubic_near(a, way), np.where(way < 2.0, cubic_far(a, way), 0.0))
 
 
-def near(a: float, way: Any) -> Any:
+def cubic_near(a: float, way: Any) -> Any:
     """Cubic convolution kernel at distances up to 1."""
     return ((a + 2.0) * way - (a + 3.0)) * way * way + 1.0
 
 
-def far(a: float, way: Any) -> Any:
+def cubic_far(a: float, way: Any) -> Any:
     """Cubic convolution kernel at distances from 1 to 2."""
     return ((a * way - 5.0 * a) * way + 8.0 * a) * way - 4.0 * a
 
 
-REACH = {"linear": (1, _straight), "cubic": (2, _cubic)}
+REACH = {"linear": (1, _linear_kernel), "cubic": (2, _cubic_kernel)}
 
 
 @import_rule("Resize", "Upsample")
-def resize(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
+def resize(builder: OnnxBuilder, step: OnnxStep) -> Sequence[Any]:
     x, old = builder.operand(step, 0), step.op == "Upsample" or step.opset < 11
     options = {**USUAL, **(BEFORE if old else {}), **attributes_of(step)}
     arrays = [builder.known_array(step, index) for index in range(1, len(step.inputs))]
@@ -93,18 +93,18 @@ def resize(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     scales, sizes = (
         ([options["scales"] if "scales" in options else arrays[0]], []) if old else (arrays[1:2], arrays[2:3])
     )
-    part, outside = None if old else arrays[0], np.zeros((), bool)
-    for position, axis in _axes(x, scales, sizes, part, options).items():
+    crop, is_outside = None if old else arrays[0], np.zeros((), bool)
+    for position, axis in _resized_axes(x, scales, sizes, crop, options).items():
         if axis.before == axis.after and axis.scale == 1.0 and axis.part == (0.0, 1.0):
             continue
         x, beyond = _resize_axis(x, position, axis, options, f"{step.name}/axis_{position}")
-        outside = outside | beyond.reshape([-1 if dim == position else 1 for dim in range(x.rank)])
-    if options["coordinate_transformation_mode"] == "tf_crop_and_resize" and outside.any():
-        x = TABLE["where"](np.broadcast_to(outside, x.shape).astype(float), options["extrapolation_value"], x)
+        is_outside = is_outside | beyond.reshape([-1 if dim == position else 1 for dim in range(x.rank)])
+    if options["coordinate_transformation_mode"] == "tf_crop_and_resize" and is_outside.any():
+        x = TABLE["where"](np.broadcast_to(is_outside, x.shape).astype(float), options["extrapolation_value"], x)
     return [TABLE["identity"](x, name=step.name)]
 
 
-def _axes(
+def _resized_axes(
     x: TensorNode, scales: Sequence[Any], sizes: Sequence[Any], part: Any, options: Mapping[str, Any]
 ) -> dict[int, Axis]:
     """Return the resized axes by position."""
@@ -129,31 +129,31 @@ def _axes(
 
 def _resize_axis(x: TensorNode, position: int, axis: Axis, options: Mapping[str, Any], name: str) -> tuple[Any, Any]:
     """Resize along one axis; also return which new entries lie outside the old axis."""
-    spots = PLACES[options["coordinate_transformation_mode"]](np.arange(float(axis.after)), axis)
-    beyond = (spots < 0) | (spots > axis.before - 1)
-    low = np.ceil(spots).astype(int) - 1  # the neighbour strictly before the position
+    positions = PLACES[options["coordinate_transformation_mode"]](np.arange(float(axis.after)), axis)
+    is_outside = (positions < 0) | (positions > axis.before - 1)
+    low = np.ceil(positions).astype(int) - 1  # the neighbour strictly before the position
     if options["mode"] == "nearest":
-        taps = [(low + NEARER[options["nearest_mode"]](spots - low), None)]
+        taps = [(low + NEARER[options["nearest_mode"]](positions - low), None)]
     else:
-        taps = _weighted_taps(spots, low, axis, options)
+        taps = _weighted_taps(positions, low, axis, options)
     result: Any = None
     for tap, (index, weight) in enumerate(taps):
         one = TABLE["gather"](x, np.clip(index, 0, axis.before - 1), axis=position, name=f"{name}/gather_{tap}")
         if weight is not None:
             one = one * weight.reshape([-1 if dim == position else 1 for dim in range(x.rank)])
         result = one if result is None else result + one
-    return result, beyond
+    return result, is_outside
 
 
-def _weighted_taps(spots: Any, low: Any, axis: Axis, options: Mapping[str, Any]) -> list[tuple[Any, Any]]:
+def _weighted_taps(positions: Any, low: Any, axis: Axis, options: Mapping[str, Any]) -> list[tuple[Any, Any]]:
     """Neighbours of each new entry, and their weights."""
     reach, kernel = REACH[options["mode"]]
     wide = min(axis.scale, 1.0) if options["antialias"] else 1.0
     count = ceil(reach / wide)
-    places = [low + 1 + offset for offset in range(-count, count)]
-    weights = np.array([kernel((neighbour - spots) * wide, options) for neighbour in places])
+    neighbours = [low + 1 + offset for offset in range(-count, count)]
+    weights = np.array([kernel((neighbour - positions) * wide, options) for neighbour in neighbours])
     if options["exclude_outside"]:
-        weights = np.where([(neighbour >= 0) & (neighbour < axis.before) for neighbour in places], weights, 0.0)
+        weights = np.where([(neighbour >= 0) & (neighbour < axis.before) for neighbour in neighbours], weights, 0.0)
     if options["exclude_outside"] or options["antialias"]:
         weights = weights / weights.sum(0)
-    return list(zip(places, weights))
+    return list(zip(neighbours, weights))

@@ -7,14 +7,14 @@ from graphlib import CycleError, TopologicalSorter
 from typing import Any, NamedTuple
 
 from ...errors import ImportModelError, UnknownOperatorError
-from .custom_ops import is_ours
+from .custom_ops import is_own_export
 
 MOST_STEPS = 100_000
 DEEPEST = 100  # nesting limit of local functions, as protobuf's of graphs
 OWN = ("", "ai.onnx")
 
 
-class Application(NamedTuple):
+class OnnxStep(NamedTuple):
     """One node (operator application) of the flattened graph; the same as a NodeProto with local functions inlined."""
 
     op: str
@@ -58,7 +58,7 @@ class _Body(NamedTuple):
 def inline_functions(
     nodes: Iterable[Any], functions: Iterable[Any], opsets: Mapping[str, int], names: Mapping[str, str] = {},
     prefix: str = "",
-) -> list[Application]:  # fmt: skip
+) -> list[OnnxStep]:  # fmt: skip
     """Return one step for each node, with local functions inlined. Raises ImportModelError.
 
     names: what values are called; prefix: before the names of all others.
@@ -66,18 +66,18 @@ def inline_functions(
     by_name = {(function.domain, function.name): function for function in functions}
     _check_size(nodes, by_name)
     stack = [_Body(iter(nodes), dict(names), prefix, {}, opsets)]
-    steps: list[Application] = []
+    steps: list[OnnxStep] = []
     while stack:
         body = stack[-1]
         node = next(body.nodes, None)
         if node is None:
             stack.pop()
             continue
-        step = _step(node, body)
+        step = _make_step(node, body)
         function = by_name.get((node.domain, node.op_type))
         if function is None:
             steps.append(step)
-        elif is_ours(function):
+        elif is_own_export(function):
             steps.append(step._replace(attributes={"function": function}))
         else:
             stack.append(_enter_function(function, step))
@@ -92,7 +92,7 @@ def _check_size(nodes: Iterable[Any], functions: Mapping[tuple[str, str], Any]) 
     top = ("", "")
     calls = {top: [(node.domain, node.op_type) for node in nodes]}
     sizes: dict[tuple[str, str], int] = {}
-    waiting, opened = [top], set[tuple[str, str]]()
+    waiting, call_path = [top], set[tuple[str, str]]()
     while waiting:
         key = waiting[-1]
         if key not in calls:
@@ -100,26 +100,26 @@ def _check_size(nodes: Iterable[Any], functions: Mapping[tuple[str, str], Any]) 
         inner = [call for call in calls[key] if call in functions and call not in sizes]
         if not inner:
             sizes[key] = len(calls[key]) + sum(sizes.get(call, 0) for call in calls[key])
-            opened.discard(waiting.pop())
-        elif len(opened) >= DEEPEST or not opened.isdisjoint(inner) or key in inner:
-            raise ImportModelError(f"Function {key[1]!r} is called {len(opened)} functions deep, or in a circle.")
+            call_path.discard(waiting.pop())
+        elif len(call_path) >= DEEPEST or not call_path.isdisjoint(inner) or key in inner:
+            raise ImportModelError(f"Function {key[1]!r} is called {len(call_path)} functions deep, or in a circle.")
         else:
-            opened.add(key)
+            call_path.add(key)
             waiting += inner
         if sizes.get(key, 0) > MOST_STEPS:
             raise ImportModelError(f"The graph has more than {MOST_STEPS:,} nodes, with its functions spelt out.")
 
 
-def text(name: Any) -> str:
+def checked_text(name: Any) -> str:
     """Check that a name is text: protobuf gives bytes where it is not. Raises ImportModelError."""
     if not isinstance(name, str):
         raise ImportModelError(f"A name in the file is no text: {name!r:.60}.")
     return name
 
 
-def _step(node: Any, body: _Body) -> Application:
+def _make_step(node: Any, body: _Body) -> OnnxStep:
     def called(name: str) -> str:
-        return body.names.get(name, body.prefix + text(name)) if name else ""
+        return body.names.get(name, body.prefix + checked_text(name)) if name else ""
 
     attributes = {}
     for attribute in node.attribute:
@@ -127,13 +127,15 @@ def _step(node: Any, body: _Body) -> Application:
         if attribute.ref_attr_name:
             resolved = body.attributes.get(attribute.ref_attr_name)
         if resolved is not None:
-            name = text(attribute.name)
+            name = checked_text(attribute.name)
             attributes[name] = _copy_attribute(resolved, name, called)
     outputs = tuple(map(called, node.output))
-    name = body.prefix + text(node.name or next(filter(None, node.output), node.op_type))
-    domain = "" if node.domain in OWN else text(node.domain)
+    name = body.prefix + checked_text(node.name or next(filter(None, node.output), node.op_type))
+    domain = "" if node.domain in OWN else checked_text(node.domain)
     opset = body.opsets.get(domain, 1)
-    return Application(text(node.op_type), domain, name, tuple(map(called, node.input)), outputs, attributes, opset)
+    return OnnxStep(
+        checked_text(node.op_type), domain, name, tuple(map(called, node.input)), outputs, attributes, opset
+    )
 
 
 def _copy_attribute(attribute: Any, name: str, called: Callable[[str], str]) -> Any:
@@ -154,7 +156,7 @@ def captured_names(graph: Any) -> set[str]:
     local_names |= {name for node in graph.node for name in node.output}
     inner = {name for node in graph.node for attribute in node.attribute for name in captured_names(attribute.g)}
     read = {name for node in graph.node for name in node.input} | {info.name for info in graph.output}
-    return {name for name in (read | inner) - local_names if name and text(name)}
+    return {name for name in (read | inner) - local_names if name and checked_text(name)}
 
 
 def rename_reads(graph: Any, names: Mapping[str, str]) -> None:
@@ -168,7 +170,7 @@ def rename_reads(graph: Any, names: Mapping[str, str]) -> None:
         output.name = names.get(output.name, output.name)
 
 
-def _enter_function(function: Any, call: Application) -> _Body:
+def _enter_function(function: Any, call: OnnxStep) -> _Body:
     opsets = {("" if opset.domain in OWN else opset.domain): opset.version for opset in function.opset_import}
     if len(call.inputs) > len(function.input) or len(call.outputs) > len(function.output):
         raise ImportModelError(f"{call.label} has more inputs or outputs than its function.")
@@ -179,7 +181,7 @@ def _enter_function(function: Any, call: Application) -> _Body:
     return _Body(iter(function.node), names, f"{call.name}/", defaults | call.attributes, opsets)
 
 
-def sort_steps(steps: Sequence[Application], known: set[str], wanted: Sequence[str]) -> list[Application]:
+def sort_steps(steps: Sequence[OnnxStep], known: set[str], wanted: Sequence[str]) -> list[OnnxStep]:
     """Sort steps topologically. Raises ImportModelError for a cycle, or for a value that has no source."""
     makers: dict[str, int] = {}
     for index, step in enumerate(steps):
@@ -200,8 +202,8 @@ def sort_steps(steps: Sequence[Application], known: set[str], wanted: Sequence[s
 
 
 def find_needed_steps(
-    steps: Sequence[Application], given: set[str], wanted: Iterable[str]
-) -> tuple[list[Application], set[str]]:
+    steps: Sequence[OnnxStep], given: set[str], wanted: Iterable[str]
+) -> tuple[list[OnnxStep], set[str]]:
     """Return the steps needed to compute the wanted values from the given ones, and all names that they read."""
     makers = {output: position for position, step in enumerate(steps) for output in step.outputs}
     needed: set[int] = set()
@@ -218,7 +220,7 @@ def find_needed_steps(
     return [step for position, step in enumerate(cut) if position in needed], seen
 
 
-def _toposort(steps: Sequence[Application], makers: Mapping[str, int]) -> list[Application]:
+def _toposort(steps: Sequence[OnnxStep], makers: Mapping[str, int]) -> list[OnnxStep]:
     before = [{makers[name] for name in step.reads if name in makers} for step in steps]
     if all(maker < index for index, some in enumerate(before) for maker in some):
         return list(steps)  # already sorted
@@ -229,7 +231,7 @@ def _toposort(steps: Sequence[Application], makers: Mapping[str, int]) -> list[A
         raise ImportModelError(f"These nodes wait for each other in a circle: {circle}.") from None
 
 
-def check_known(steps: Iterable[Application], supported: Any) -> None:
+def check_supported(steps: Iterable[OnnxStep], supported: Any) -> None:
     """Raise UnknownOperatorError, which names all unsupported operators, if there are any."""
     missing: dict[str, str] = {}
     for step in steps:

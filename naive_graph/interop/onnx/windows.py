@@ -7,14 +7,14 @@ from math import prod
 from typing import Any
 
 from ...errors import ImportAttributeError
-from ...tensor import arithmetic, picks
+from ...tensor import arithmetic, slicing
 from ...tensor.base import TensorNode
 from ...tensor.operators.convolution import add_overlapping_windows
-from ...tensor.selection import Picker
-from ...tensor.sliding import SAME, window
+from ...tensor.sliding import SAME, make_window
+from ...tensor.sparse_selector import AxisSelection
 from .import_graph import OnnxBuilder, import_rule
 from .import_rules import attributes_of
-from .steps import Application
+from .steps import OnnxStep
 
 PAIRED = {"kernel_shape": 1, "strides": 1, "dilations": 1, "output_padding": 0, "output_shape": 1, "pads": 0}
 POOLS = ("MaxPool", "AveragePool", "LpPool")
@@ -22,7 +22,7 @@ POOLS = ("MaxPool", "AveragePool", "LpPool")
 
 @import_rule("Conv", "ConvTranspose", *POOLS, "GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool", "DepthToSpace",
           "SpaceToDepth")  # fmt: skip
-def windows(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
+def windows(builder: OnnxBuilder, step: OnnxStep) -> Sequence[Any]:
     """Treat a sequence as an image of one row, and a volume as images whose depth axis is handled separately."""
     x = builder.operand(step, 0)
     if not 3 <= x.rank <= 5 or (x.rank != 4 and "Space" in step.op):
@@ -35,7 +35,7 @@ def windows(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     return (_slide_sequence if x.rank == 3 else _slide_volume)(builder, step, x)
 
 
-def _slide_sequence(builder: OnnxBuilder, step: Application, x: TensorNode) -> Sequence[Any]:
+def _slide_sequence(builder: OnnxBuilder, step: OnnxStep, x: TensorNode) -> Sequence[Any]:
     weights = [builder.operand(step, position) for position in range(1, len(step.inputs))]
     inputs = [
         arithmetic.expand_dims(x, 2),
@@ -45,9 +45,7 @@ def _slide_sequence(builder: OnnxBuilder, step: Application, x: TensorNode) -> S
     return [arithmetic.squeeze(_slide_image(builder, step, [None, 0], inputs), 2)]
 
 
-def _slide_image(
-    builder: OnnxBuilder, step: Application, axes: Sequence[int | None], values: Sequence[Any]
-) -> TensorNode:
+def _slide_image(builder: OnnxBuilder, step: OnnxStep, axes: Sequence[int | None], values: Sequence[Any]) -> TensorNode:
     """Apply the image operator along two spatial axes; None is a new axis of extent 1."""
     changed = {}
     for name, attribute in step.attributes.items():
@@ -67,22 +65,22 @@ def _slide_image(
 # --- volumes ------------------------------------------------------------------
 
 
-def _slide_volume(builder: OnnxBuilder, step: Application, x: TensorNode) -> Sequence[Any]:
+def _slide_volume(builder: OnnxBuilder, step: OnnxStep, x: TensorNode) -> Sequence[Any]:
     n, c, depth, *image = x.shape
     if step.op in POOLS:  # pool images first, then along the depth
-        flat = _slide_image(builder, step, [1, 2], [picks.reshape(x, (n, c * depth, *image))])
+        flat = _slide_image(builder, step, [1, 2], [slicing.reshape(x, (n, c * depth, *image))])
         after = flat.shape[2:]
-        deep = _slide_image(builder, step, [0, None], [picks.reshape(flat, (n, c, depth, prod(after)))])
-        return [picks.reshape(deep, (n, c, deep.shape[2], *after))]
+        deep = _slide_image(builder, step, [0, None], [slicing.reshape(flat, (n, c, depth, prod(after)))])
+        return [slicing.reshape(deep, (n, c, deep.shape[2], *after))]
     if step.op.startswith("Global"):
-        pooled = _slide_image(builder, step, [1, 2], [picks.reshape(x, (n, c, depth * image[0], image[1]))])
-        return [picks.reshape(pooled, (n, c, 1, 1, 1))]
+        pooled = _slide_image(builder, step, [1, 2], [slicing.reshape(x, (n, c, depth * image[0], image[1]))])
+        return [slicing.reshape(pooled, (n, c, 1, 1, 1))]
     w, bias = builder.operand(step, 1), builder.operand(step, 2)
     result = (_transpose_convolve_volume if step.op == "ConvTranspose" else _convolve_volume)(builder, step, x, w)
-    return [result if bias is None else result + picks.reshape(bias, (bias.size, 1, 1, 1))]
+    return [result if bias is None else result + slicing.reshape(bias, (bias.size, 1, 1, 1))]
 
 
-def _depth_window(step: Application, x: TensorNode, w: TensorNode) -> tuple[int, int, int, int]:
+def _depth_window(step: OnnxStep, x: TensorNode, w: TensorNode) -> tuple[int, int, int, int]:
     """Window along the depth: number of positions, stride, dilation, and zeros before."""
     attributes = attributes_of(step)
     stride, dilation = (attributes.get(name, [1])[0] for name in ("strides", "dilations"))
@@ -90,33 +88,33 @@ def _depth_window(step: Application, x: TensorNode, w: TensorNode) -> tuple[int,
     if auto not in ("NOTSET", "VALID", *SAME) or min(stride, dilation, 1 + min(pads)) < 1:
         raise ImportAttributeError(step.label, "auto_pad", auto, "Or its numbers are too small.")
     padding = (pads[0], 0, pads[3], 0) if auto == "NOTSET" else auto
-    geometry = window(x.shape[2], w.shape[2], stride, padding, dilation)
+    geometry = make_window(x.shape[2], w.shape[2], stride, padding, dilation)
     return geometry.out, stride, dilation, geometry.before
 
 
-def _convolve_volume(builder: OnnxBuilder, step: Application, x: TensorNode, w: TensorNode) -> TensorNode:
+def _convolve_volume(builder: OnnxBuilder, step: OnnxStep, x: TensorNode, w: TensorNode) -> TensorNode:
     """3-D convolution: the depth positions in a window become channels of an image."""
     n, _, _, *image = x.shape
     out, stride, dilation, before = _depth_window(step, x, w)
-    seen = picks.pick(x, 2, (out, w.shape[2]), (stride, dilation), -before)
-    images = picks.reshape(arithmetic.transpose(seen, 0, 2, 1, 3, 4, 5), (n * out, -1, *image))
-    y = _slide_image(builder, step, [1, 2], [images, picks.reshape(w, (w.shape[0], -1, *w.shape[3:]))])
-    return arithmetic.transpose(picks.reshape(y, (n, out, *y.shape[1:])), 0, 2, 1, 3, 4)
+    depth_windows = slicing.gather_axis(x, 2, (out, w.shape[2]), (stride, dilation), -before)
+    images = slicing.reshape(arithmetic.transpose(depth_windows, 0, 2, 1, 3, 4, 5), (n * out, -1, *image))
+    y = _slide_image(builder, step, [1, 2], [images, slicing.reshape(w, (w.shape[0], -1, *w.shape[3:]))])
+    return arithmetic.transpose(slicing.reshape(y, (n, out, *y.shape[1:])), 0, 2, 1, 3, 4)
 
 
-def _transpose_convolve_volume(builder: OnnxBuilder, step: Application, x: TensorNode, w: TensorNode) -> TensorNode:
+def _transpose_convolve_volume(builder: OnnxBuilder, step: OnnxStep, x: TensorNode, w: TensorNode) -> TensorNode:
     """3-D transposed convolution: channels of an image are scattered along the depth."""
     attributes, (n, _, depth, *image) = attributes_of(step), x.shape
     if "output_shape" in attributes or attributes.get("auto_pad", "NOTSET") != "NOTSET":
         raise ImportAttributeError(step.label, "output_shape", attributes.get("output_shape"), "Say pads.")
-    stride, dilation, more = (attributes.get(name, [usual])[0] for name, usual in
+    stride, dilation, output_padding = (attributes.get(name, [usual])[0] for name, usual in
                               (("strides", 1), ("dilations", 1), ("output_padding", 0)))  # fmt: skip
     pads = attributes.get("pads", [0] * 6)
-    out = (depth - 1) * stride + (w.shape[2] - 1) * dilation + 1 + more - pads[0] - pads[3]
-    images = picks.reshape(arithmetic.transpose(x, 0, 2, 1, 3, 4), (n * depth, -1, *image))
-    y = _slide_image(builder, step, [1, 2], [images, picks.reshape(w, (w.shape[0], -1, *w.shape[3:]))])
-    y = picks.reshape(y, (n, depth, -1, w.shape[2], *y.shape[2:]))
+    out = (depth - 1) * stride + (w.shape[2] - 1) * dilation + 1 + output_padding - pads[0] - pads[3]
+    images = slicing.reshape(arithmetic.transpose(x, 0, 2, 1, 3, 4), (n * depth, -1, *image))
+    y = _slide_image(builder, step, [1, 2], [images, slicing.reshape(w, (w.shape[0], -1, *w.shape[3:]))])
+    y = slicing.reshape(y, (n, depth, -1, w.shape[2], *y.shape[2:]))
     y = add_overlapping_windows(
-        arithmetic.transpose(y, 0, 1, 3, 2, 4, 5), 1, Picker((0, 1), 2, (stride, dilation), -pads[0]), out
+        arithmetic.transpose(y, 0, 1, 3, 2, 4, 5), 1, AxisSelection((0, 1), 2, (stride, dilation), -pads[0]), out
     )
     return arithmetic.transpose(y, 0, 2, 1, 3, 4)

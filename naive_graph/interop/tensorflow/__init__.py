@@ -9,7 +9,7 @@ reading        parse and check a file
 network        `from_tensorflow`, and the network that it returns
 """
 
-from ...core.imports import door
+from ...core.optional_deps import door
 
 with door("Graphs of TensorFlow need", "tensorboard"):
     import google.protobuf as _protobuf  # noqa: F401

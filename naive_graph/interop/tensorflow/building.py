@@ -15,13 +15,13 @@ import numpy as np
 
 from ...errors import ImportModelError
 from ...tensor.base import TensorNode, size_of
-from ...tensor.operators.mapping import Name
-from ...tensor.operators.row import Row
+from ...tensor.operators.mapping import ForeignOperator
+from ...tensor.operators.operator_def import OperatorDef
 from ...tensor.operators.table import TABLE
-from ..builder import ImportRule, StepBuilder, inputs_behind, no_row, register, truncate
+from ..builder import ImportRule, StepBuilder, leaf_names, raise_no_operator, register, truncate_fraction
 from ..network import join_names
 from ..weights import StoredWeights
-from .folding import evaluate_row, is_small
+from .folding import evaluate_operator, is_small
 from .steps import GraphStep
 from .values import Type
 
@@ -33,7 +33,7 @@ WHOLE = {"argmax", "argmin", "greater", "less", "greater_equal", "less_equal", "
          "logical_or", "logical_not"}  # fmt: skip
 
 
-def mapping_of(op: str) -> tuple[Row, Name] | None:
+def mapping_of(op: str) -> tuple[OperatorDef, ForeignOperator] | None:
     """The row mapped to a TensorFlow operator, and the mapping; None if there is none."""
     return TABLE.mapping("tensorflow", op)
 
@@ -64,17 +64,17 @@ class TensorFlowBuilder(StepBuilder):
             )
 
     def advice(self, value: TensorNode) -> str:
-        inputs, _ = inputs_behind(value)
+        inputs, _ = leaf_names(value)
         return f"It is computed from {join_names(inputs)}. If that is a Placeholder, let it be a Const."
 
-    def input(self, step: GraphStep, place: int) -> Any:
-        if not -len(step.inputs) <= place < len(step.inputs):
+    def input(self, step: GraphStep, position: int) -> Any:
+        if not -len(step.inputs) <= position < len(step.inputs):
             raise ImportModelError(f"{step.label} has {len(step.inputs)} inputs, and needs another.")
-        return self.value(self.origins.get(step.inputs[place], step.inputs[place]))
+        return self.value(self.origins.get(step.inputs[position], step.inputs[position]))
 
-    def operand(self, step: GraphStep, place: int) -> Any:
+    def operand(self, step: GraphStep, position: int) -> Any:
         """One input as a tensor node; None for an empty array, such as the mean of a training FusedBatchNorm."""
-        value, name = self.input(step, place), step.inputs[place]
+        value, name = self.input(step, position), step.inputs[position]
         return None if isinstance(value, np.ndarray) and not value.size else self.tensor(self.origins.get(name, name))
 
     def node(self, name: str, array: Any) -> Any:
@@ -83,7 +83,7 @@ class TensorFlowBuilder(StepBuilder):
             self.whole.add(node)
         return node
 
-    def attributes(self, step: GraphStep, mapping: Name) -> dict[str, Any]:
+    def attributes(self, step: GraphStep, mapping: ForeignOperator) -> dict[str, Any]:
         return {name: value for name, value in step.attributes.items()
                 if name in mapping.attributes() or not (name.startswith("_") or _is_type(value))}  # fmt: skip
 
@@ -92,17 +92,17 @@ class TensorFlowBuilder(StepBuilder):
 
     def by_row(self, step: GraphStep) -> Sequence[Any]:
         """Apply the row mapped to a step's operator; if all inputs are small constants, fold them to arrays."""
-        row, mapping = mapping_of(step.op) or no_row(step)
+        row, mapping = mapping_of(step.op) or raise_no_operator(step)
         properties = self.properties(step, row, mapping)
         arrays = self.operands(step, row, mapping, self.input) | properties
         values = [x for array in arrays.values() for x in (array if isinstance(array, list) else [array])]
         if not any(isinstance(value, TensorNode) for value in values) and is_small(row, arrays):
-            return evaluate_row(row, arrays, step.label)
-        return self.apply_row(step, row, self.operands(step, row, mapping) | properties)
+            return evaluate_operator(row, arrays, step.label)
+        return self.apply_operator(step, row, self.operands(step, row, mapping) | properties)
 
-    def apply_row(self, step: GraphStep, row: Row, values: Mapping[str, Any]) -> Sequence[Any]:
+    def apply_operator(self, step: GraphStep, row: OperatorDef, values: Mapping[str, Any]) -> Sequence[Any]:
         """Call an operator of the table. Results of an integer operand are marked as integers."""
-        results = super().apply_row(step, row, values)
+        results = super().apply_operator(step, row, values)
         operands = [values[name] for name in row.operand_names if values.get(name) is not None]
         first = operands[-1] if row.name == "where" else operands[0]
         first = first[0] if isinstance(first, list) else first
@@ -112,7 +112,7 @@ class TensorFlowBuilder(StepBuilder):
             self.whole.add(results[1])
         return results
 
-    def pass_whole(self, source: TensorNode, result: Any, name: str) -> TensorNode:
+    def carry_integer_mark(self, source: TensorNode, result: Any, name: str) -> TensorNode:
         """Name the result of one source tensor; mark it as integers if the source is."""
         if result is not source:
             result.name = name
@@ -120,13 +120,13 @@ class TensorFlowBuilder(StepBuilder):
             self.whole.add(result)
         return result  # type: ignore[no-any-return]
 
-    def is_whole(self, value: Any) -> bool:
+    def is_integer(self, value: Any) -> bool:
         """Whether a value holds integers or Booleans in TensorFlow."""
         return value.dtype.kind in "biu" if isinstance(value, np.ndarray) else value in self.whole
 
     def truncate(self, step: GraphStep, value: TensorNode) -> Sequence[Any]:
         """Truncate a result towards 0, and mark it as integers."""
-        truncated = truncate(value, step.name)
+        truncated = truncate_fraction(value, step.name)
         self.whole.add(truncated)
         return [truncated]
 

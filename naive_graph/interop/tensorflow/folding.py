@@ -16,7 +16,7 @@ import numpy as np
 from ...errors import ImportModelError
 from ...tensor.base import size_of
 from ...tensor.nodes import LeafNode
-from ...tensor.operators.row import Row
+from ...tensor.operators.operator_def import OperatorDef
 
 MOST = 2**16  # fold up to so many entries; larger results become nodes of the graph
 
@@ -64,20 +64,20 @@ FOLDED: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 
 
-def is_small(row: Row, values: Mapping[str, Any]) -> bool:
+def is_small(operator_def: OperatorDef, values: Mapping[str, Any]) -> bool:
     """Whether an operator's result on these arrays is small enough to be folded."""
     operands = [x for value in values.values() for x in (value if isinstance(value, list) else [value])]
     shapes = [operand.shape for operand in operands if isinstance(operand, np.ndarray)]
-    grown = prod(map(int, np.ravel(values["repeats"]))) if row.name == "tile" else 1
-    if row.kind == "elementwise":
+    growth_factor = prod(map(int, np.ravel(values["repeats"]))) if operator_def.name == "tile" else 1
+    if operator_def.kind == "elementwise":
         try:
             return size_of(np.broadcast_shapes(*shapes)) <= MOST
         except ValueError:
             return False  # the row will raise a better error
-    return sum(map(size_of, shapes)) * grown <= MOST and row.name not in ("expand", "pad", "one_hot")
+    return sum(map(size_of, shapes)) * growth_factor <= MOST and operator_def.name not in ("expand", "pad", "one_hot")
 
 
-def evaluate_row(row: Row, values: Mapping[str, Any], label: str) -> list[Any]:
+def evaluate_operator(row: OperatorDef, values: Mapping[str, Any], label: str) -> list[Any]:
     """Evaluate an operator on arrays. Raises ImportModelError."""
     kind = next((value.dtype for value in values.values() if hasattr(value, "dtype")), np.dtype(np.float64))
     try:
@@ -86,12 +86,16 @@ def evaluate_row(row: Row, values: Mapping[str, Any], label: str) -> list[Any]:
             properties = {name: value for name, value in values.items() if name in row.property_names}
             if row.name in FOLDED:
                 return [np.asarray(FOLDED[row.name](*operands, **properties))]
-            result = row(*map(_leaf, operands), **properties)
+            result = row(*map(_to_constant_leaf, operands), **properties)
     except (ValueError, TypeError, IndexError) as error:  # from NumPy, or from a row (also ValueError)
         raise ImportModelError(f"{label} cannot be computed: {error}") from None
     several = result if isinstance(result, tuple) else [result]
     return [node.eval().astype(kind) for node in several]
 
 
-def _leaf(value: Any) -> Any:
-    return [_leaf(part) for part in value] if isinstance(value, list) else LeafNode.constant(np.asarray(value, float))
+def _to_constant_leaf(value: Any) -> Any:
+    return (
+        [_to_constant_leaf(part) for part in value]
+        if isinstance(value, list)
+        else LeafNode.constant(np.asarray(value, float))
+    )

@@ -51,7 +51,7 @@ def _identity(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     return (
         _pass_on(builder, step)
         if isinstance(value, (np.ndarray, Weight))
-        else builder.apply_row(step, TABLE["identity"], {"x": value})
+        else builder.apply_operator(step, TABLE["identity"], {"x": value})
     )
 
 
@@ -107,8 +107,8 @@ def _divide(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     if any(isinstance(builder.input(step, position), TensorNode) for position in (0, 1)):
         a, b = (builder.operand(step, position) for position in (0, 1))
         if step.op != "FloorDiv":
-            return builder.apply_row(step, TABLE["mod" if step.op == "FloorMod" else "fmod"], {"a": a, "b": b})
-        return builder.apply_row(step, TABLE["div"], {"a": TABLE["sub"](a, TABLE["mod"](a, b)), "b": b})
+            return builder.apply_operator(step, TABLE["mod" if step.op == "FloorMod" else "fmod"], {"a": a, "b": b})
+        return builder.apply_operator(step, TABLE["div"], {"a": TABLE["sub"](a, TABLE["mod"](a, b)), "b": b})
     a, b = builder.known_array(step, 0), builder.known_array(step, 1)
     if not b.all() or a.size > 1 < b.size:
         raise ImportModelError(f"{step.label} divides {a.shape} by {b.shape}, or by 0. It is for shapes.")
@@ -130,13 +130,13 @@ def _cast(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
         with np.errstate(all="ignore"):
             return [builder.known_array(step, 0).astype(kind)]
     if kind.kind == "b":
-        return builder.apply_row(step, TABLE["not_equal"], {"a": value, "b": 0.0})
+        return builder.apply_operator(step, TABLE["not_equal"], {"a": value, "b": 0.0})
     if kind.kind != "f" and value not in builder.whole:
         return builder.truncate(step, value)
-    (made,) = builder.apply_row(step, TABLE["identity"], {"x": value})
+    (converted,) = builder.apply_operator(step, TABLE["identity"], {"x": value})
     if kind.kind == "f":
-        builder.whole.discard(made)
-    return [made]
+        builder.whole.discard(converted)
+    return [converted]
 
 
 @import_rule("Div", "TruncateDiv", "Pow", "Mean")
@@ -145,7 +145,7 @@ def _with_fractions(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any
     values = [builder.input(step, position) for position in range(1 if step.op == "Mean" else len(step.inputs))]
     if step.op == "TruncateDiv":
         step = step._replace(op="Div")
-    if not all(map(builder.is_whole, values)):
+    if not all(map(builder.is_integer, values)):
         return builder.by_row(step)
     if step.op != "Mean":
         (result,) = builder.by_row(step._replace(name=f"{step.name}/fractions"))
@@ -160,7 +160,7 @@ def _with_fractions(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any
 @import_rule("StopGradient")
 def _stop_gradient(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     x = builder.operand(step, 0)
-    return [builder.pass_whole(x, held(x), step.name)]
+    return [builder.carry_integer_mark(x, held(x), step.name)]
 
 
 # --- operators that differ from their counterpart here --------------------------------------
@@ -196,7 +196,7 @@ def _strided_slice(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]
         except IndexError as error:
             raise ImportModelError(f"{step.label}: {error}.") from None
     x = builder.operand(step, 0)
-    return [builder.pass_whole(x, x[tuple(index)], step.name)]
+    return [builder.carry_integer_mark(x, x[tuple(index)], step.name)]
 
 
 @import_rule("Select")
@@ -206,9 +206,13 @@ def _select(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     rank = builder.operand(step, 1).rank
     if condition.rank == 1 < rank:
         condition_step = step._replace(name=f"{step.name}/condition")
-        (spread,) = builder.apply_row(condition_step, TABLE["expand_dims"], {"x": condition, "axis": range(1, rank)})
-        return builder.apply_row(
-            step, TABLE["where"], {"a": spread, "b": builder.operand(step, 1), "c": builder.operand(step, 2)}
+        (broadcast_condition,) = builder.apply_operator(
+            condition_step, TABLE["expand_dims"], {"x": condition, "axis": range(1, rank)}
+        )
+        return builder.apply_operator(
+            step,
+            TABLE["where"],
+            {"a": broadcast_condition, "b": builder.operand(step, 1), "c": builder.operand(step, 2)},
         )
     return builder.by_row(step)
 
@@ -219,10 +223,10 @@ def _one_hot(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     row, mapping = mapping_of(step.op)  # type: ignore[misc]
     properties = builder.properties(step, row, mapping)
     x, depth = builder.operand(step, 0), float(properties["depth"])
-    below = builder.apply_row(step._replace(name=f"{step.name}/classes"), TABLE["less"], {"a": x, "b": 0.0})[0]
+    below = builder.apply_operator(step._replace(name=f"{step.name}/classes"), TABLE["less"], {"a": x, "b": 0.0})[0]
     where_step = step._replace(name=f"{step.name}/known")
-    (x,) = builder.apply_row(where_step, TABLE["where"], {"a": below, "b": depth, "c": x})
-    return builder.apply_row(step, row, {"x": x, **properties})
+    (x,) = builder.apply_operator(where_step, TABLE["where"], {"a": below, "b": depth, "c": x})
+    return builder.apply_operator(step, row, {"x": x, **properties})
 
 
 @import_rule("Conv2DBackpropInput")
@@ -235,7 +239,7 @@ def _conv2d_backprop_input(builder: TensorFlowBuilder, step: GraphStep) -> Seque
         small = row.result_shape(row.bound((), values))
         sides = small[-2:] if values["data_format"] == "NCHW" else small[-3:]
         values["output_padding"] = [wanted_extent - extent for wanted_extent, extent in zip(wanted, sides)]
-    return builder.apply_row(step, row, values)
+    return builder.apply_operator(step, row, values)
 
 
 @import_rule("SplitV")
@@ -248,7 +252,7 @@ def _split_by_sizes(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any
     if sizes.count(-1) == 1 and -x.rank <= axis < x.rank:
         rest = x.shape[axis] - sum(sizes) - 1
         sizes = [rest if size == -1 else size for size in sizes]
-    return builder.apply_row(step, row, {"x": x, "axis": axis, "sizes": sizes})
+    return builder.apply_operator(step, row, {"x": x, "axis": axis, "sizes": sizes})
 
 
 @import_rule("Unpack", "Split", "DynamicPartition")
@@ -269,8 +273,8 @@ def _split_into_count(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[A
 @import_rule("Erfc")
 def _erfc(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     erf_step = step._replace(name=f"{step.name}/erf")
-    (below,) = builder.apply_row(erf_step, TABLE["erf"], {"x": builder.operand(step, 0)})
-    return builder.apply_row(step, TABLE["sub"], {"a": 1.0, "b": below})
+    (below,) = builder.apply_operator(erf_step, TABLE["erf"], {"x": builder.operand(step, 0)})
+    return builder.apply_operator(step, TABLE["sub"], {"a": 1.0, "b": below})
 
 
 @import_rule("TopKV2", "Cumsum")

@@ -11,13 +11,13 @@ import numpy as np
 
 from ...errors import ImportModelError
 from ...tensor.base import TensorNode
-from ...tensor.operators import every  # noqa: F401 - all rows
+from ...tensor.operators import register_all  # noqa: F401 - all rows
 from .. import network
 from ..network import BuiltGraph, InputLeaf, Port, Sizes
 from ..summary import format_summary
 from ..weights import StoredWeights
 from .building import IMPORT_RULES, TensorFlowBuilder, mapping_of
-from .reading import TensorFlowContent, check_known, read
+from .reading import TensorFlowContent, check_supported, read
 from .steps import PASSED, value_name
 from .values import Type, dtype, type_name
 
@@ -27,7 +27,7 @@ class TensorFlowNetwork(network.ImportedNetwork):
 
     def __init__(self, name: str, content: TensorFlowContent, sizes: Mapping[str, int], most: int) -> None:
         self.content, self.size = content, len(content.steps)
-        self.said = described_as(content, name)  # before the weights are moved out of content
+        self.said = summarize_content(content, name)  # before the weights are moved out of content
         weights = [
             name for name, array in content.arrays.items() if array.dtype.kind == "f" and array.ndim and array.size
         ]
@@ -66,7 +66,7 @@ def _output(builder: TensorFlowBuilder, name: str, index: int) -> TensorNode:
     return builder.tensor(builder.origins.get(value, value))
 
 
-def described_as(content: TensorFlowContent, title: str) -> str:
+def summarize_content(content: TensorFlowContent, title: str) -> str:
     """Summarize a file as a table: inputs, outputs, operators and weights."""
     ports = [("input", slot, type_name(slot.type)) for slot in content.slots]
     ports += [("output", Port(output, 0, None), "") for output in content.outputs]
@@ -118,12 +118,12 @@ def from_tensorflow(
     [0.0, 2.0]
     """
     name = Path(source).stem if isinstance(source, (str, os.PathLike)) else "graph"
-    return network_of(read(source, outputs, shapes, parameters, inputs), name, {}, most)
+    return make_network(read(source, outputs, shapes, parameters, inputs), name, {}, most)
 
 
-def network_of(
+def make_network(
     content: TensorFlowContent, name: str, sizes: Mapping[str, int], most: int = network.MOST
 ) -> TensorFlowNetwork:
     """The network that a file's content describes, as from_tensorflow gives it."""
-    check_known(content.steps)
+    check_supported(content.steps)
     return TensorFlowNetwork(name, content, sizes, most)

@@ -9,15 +9,15 @@ from google.protobuf import text_format
 from google.protobuf.message import DecodeError
 from tensorboard.compat.proto import graph_pb2
 
+from ...core.did_you_mean import suggest
 from ...core.files import path_of
-from ...core.guesses import near
 from ...errors import ImportAttributeError, ImportModelError, ShapeError, UnknownOperatorError
 from ...tensor.base import checked_shape
-from ..infer_trainable import find_trainable, use_of
+from ..infer_trainable import describe_use, find_trainable
 from ..network import Port, check_names, check_parameter_names, join_names
 from .building import IMPORT_RULES, mapping_of
 from .import_rules import COUNTED, MOST_PARTS  # importing it registers the import rules
-from .steps import PASSED, GraphStep, node_of, sort_needed, steps_of
+from .steps import PASSED, GraphStep, collect_steps, node_of, sort_needed
 from .values import Type, dtype, tensor
 
 VARIABLES = ("VarHandleOp", "ReadVariableOp", "Variable", "VariableV2", "RestoreV2")
@@ -45,21 +45,21 @@ def read(
 ) -> TensorFlowContent:
     """Parse a path, the bytes of a file, or a GraphDef. Raises ImportModelError."""
     graph = graph_of(source)
-    steps = steps_of(graph)
+    steps = collect_steps(graph)
     for input_name in check_names(
         [] if inputs is None else inputs, "inputs are the names of nodes, such as 'dense/Relu'"
     ):
         if input_name not in steps:
-            raise ImportModelError(f"There is no node {input_name!r} in this graph.{near(input_name, steps)}")
+            raise ImportModelError(f"There is no node {input_name!r} in this graph.{suggest(input_name, steps)}")
         kind = steps[input_name].attributes.get("dtype", steps[input_name].attributes.get("T", Type(1)))
         steps[input_name] = GraphStep(input_name, "Placeholder", (), {"dtype": kind})
     wanted = _resolve_outputs(steps, [node.name for node in graph.node], outputs)
     order = sort_needed(steps, list(dict.fromkeys(name for name, _ in wanted.values())))
     shape_by_name = _shapes(steps, shapes)
-    slots = [_slot(step, shape_by_name.get(step.name)) for step in order if step.op == "Placeholder"]
+    slots = [_make_port(step, shape_by_name.get(step.name)) for step in order if step.op == "Placeholder"]
     arrays = {step.name: _array(step) for step in order if step.op == "Const"}
     learned = (
-        _find_learned(order, arrays, wanted)
+        _find_trainable_consts(order, arrays, wanted)
         if parameters is None
         else check_parameter_names(parameters, arrays, "Const")
     )
@@ -89,8 +89,8 @@ def _parse(data: bytes, what: str, is_text: bool) -> Any:
         else:
             graph.ParseFromString(data)
     except (DecodeError, text_format.ParseError, ValueError, RecursionError) as error:
-        said = f" in text: {' '.join(str(error).split())[:120]}" if is_text else ", or not all of one"
-        raise ImportModelError(f"{what} is no GraphDef{said}. {FREEZE}") from None
+        detail = f" in text: {' '.join(str(error).split())[:120]}" if is_text else ", or not all of one"
+        raise ImportModelError(f"{what} is no GraphDef{detail}. {FREEZE}") from None
     if not graph.node:
         raise ImportModelError(f"{what} holds no nodes. {FREEZE}")
     return graph
@@ -106,20 +106,20 @@ def _resolve_outputs(steps: Mapping[str, GraphStep], top: Sequence[str], outputs
         return {
             f"{name}:{index}" if index else name: (name, index)
             for name in sinks
-            for index in range(_count(steps[name]))
+            for index in range(_result_count(steps[name]))
         }
     wanted = {}
     for written in check_names(outputs, "outputs are the names of nodes, such as 'dense/Softmax'"):
         name, _, index_text = written.partition(":")
         if name not in steps or not (index_text or "0").isdecimal():
-            raise ImportModelError(f"There is no node {written!r} in this graph.{near(name, steps)}")
+            raise ImportModelError(f"There is no node {written!r} in this graph.{suggest(name, steps)}")
         wanted[written] = (name, int(index_text or 0))
     if not wanted:
         raise ImportModelError("outputs names nothing. Leave it out for all nodes that no other takes.")
     return wanted
 
 
-def _count(step: GraphStep) -> int:
+def _result_count(step: GraphStep) -> int:
     """Number of results of a step."""
     if step.op in (PASSED, "IdentityN", "ShapeN"):
         return len(step.inputs)
@@ -127,7 +127,7 @@ def _count(step: GraphStep) -> int:
     return 2 if step.op == "TopKV2" else count if type(count) is int and 0 < count <= MOST_PARTS else 1
 
 
-def check_known(order: Iterable[GraphStep]) -> None:
+def check_supported(order: Iterable[GraphStep]) -> None:
     """Raise UnknownOperatorError, which names all unsupported operators, if there are any."""
     missing: dict[str, list[str]] = {}
     for step in order:
@@ -148,12 +148,12 @@ def _shapes(steps: Mapping[str, GraphStep], shapes: Any) -> dict[str, tuple[int,
     for placeholder in shapes or ():
         if placeholder not in steps or steps[placeholder].op != "Placeholder":
             raise ImportModelError(
-                f"There is no Placeholder {placeholder!r} in this graph.{near(str(placeholder), steps)}"
+                f"There is no Placeholder {placeholder!r} in this graph.{suggest(str(placeholder), steps)}"
             )
     return {name: checked_shape(shape) for name, shape in (shapes or {}).items()}
 
 
-def _slot(step: GraphStep, shape: Sequence[int] | None) -> Port:
+def _make_port(step: GraphStep, shape: Sequence[int] | None) -> Port:
     """Describe a Placeholder as a Port; extents that the file leaves open are None."""
     kind = step.attributes.get("dtype", Type(1))
     dtype(kind, step.label)
@@ -179,13 +179,15 @@ def _array(step: GraphStep) -> Any:
     return tensor(value, step.label)
 
 
-def _find_learned(order: Iterable[GraphStep], arrays: Mapping[str, Any], outputs: Mapping[str, Any]) -> set[str]:
+def _find_trainable_consts(
+    order: Iterable[GraphStep], arrays: Mapping[str, Any], outputs: Mapping[str, Any]
+) -> set[str]:
     """Find the trainable Consts by how they are used."""
     shapes = {name: array.shape for name, array in arrays.items() if array.dtype.kind == "f" and array.ndim}
     order = [step for step in order if step.op != "Const"]
     uses = []
     for step in order:
         row = mapping_of("Identity" if step.op in PASSING else step.op)
-        uses.append(use_of(step.op, row, [*map(node_of, step.inputs)], [step.name], None))
+        uses.append(describe_use(step.op, row, [*map(node_of, step.inputs)], [step.name], None))
     inputs = (step.name for step in order if step.op == "Placeholder")
     return find_trainable(uses, shapes, inputs, (name for name, _ in outputs.values()))

@@ -48,8 +48,8 @@ class GraphStep(NamedTuple):
         return (value_name(self.name, index) for index in count())
 
 
-def value_name(node: str, place: int) -> str:
-    return f"{node}:{place}" if place else node
+def value_name(node: str, index: int) -> str:
+    return f"{node}:{index}" if index else node
 
 
 def node_of(value: str) -> str:
@@ -78,9 +78,9 @@ class Body:
             return self.attributes.get(value.placeholder)
         return value.func.name if kind == "func" else attribute(value)
 
-    def source(self, written: str) -> str:
+    def source(self, input_text: str) -> str:
         """Convert an input as written (`x`, `x:1`; in a function `argument`, `x:result:0`) to a value name."""
-        name, _, suffix = written.partition(":")
+        name, _, suffix = input_text.partition(":")
         if self.depth and ":" in suffix:
             result, _, suffix = suffix.partition(":")
             names = self.results.get(name, ())
@@ -88,11 +88,11 @@ class Body:
         else:
             first = 0
         if suffix and not (suffix.isascii() and suffix.isdecimal() and len(suffix) < 10):
-            raise ImportModelError(f"The input {written!r} of a node is not written as 'node:1'.")
+            raise ImportModelError(f"The input {input_text!r} of a node is not written as 'node:1'.")
         return value_name(self.prefix + name, first + int(suffix or 0))
 
 
-def steps_of(graph: Any) -> dict[str, GraphStep]:
+def collect_steps(graph: Any) -> dict[str, GraphStep]:
     """All steps by name, functions inlined. Raises ImportModelError for a duplicate name or an unknown input."""
     functions = {function.signature.name: function for function in graph.library.function}
     steps: dict[str, GraphStep] = {}
@@ -105,10 +105,10 @@ def steps_of(graph: Any) -> dict[str, GraphStep]:
                 inner = _enter_function(step, function, body)
                 waiting.append(inner)
                 for argument, source in zip(function.signature.input_arg, step.inputs):
-                    _enter(GraphStep(inner.prefix + argument.name, PASSED, [source], {}), steps, inner.depth)
+                    _add_step(GraphStep(inner.prefix + argument.name, PASSED, [source], {}), steps, inner.depth)
                 returned = [inner.source(function.ret[output_arg.name]) for output_arg in function.signature.output_arg]
                 step = GraphStep(step.name, PASSED, returned, {})
-            _enter(step, steps, body.depth)
+            _add_step(step, steps, body.depth)
     for step in steps.values():
         lost = [name for name in map(node_of, step.inputs) if name not in steps]
         if lost:
@@ -144,7 +144,7 @@ def _result_names(node: Any, functions: Mapping[str, Any]) -> Sequence[str]:
     )
 
 
-def _enter(step: GraphStep, steps: dict[str, GraphStep], depth: int) -> None:
+def _add_step(step: GraphStep, steps: dict[str, GraphStep], depth: int) -> None:
     """Add a step. Raises ImportModelError for a duplicate name, or if inlining exceeds its limits."""
     if not step.name or step.name in steps:
         raise ImportModelError(f"Two nodes are called {step.name!r}, or one has no name. Each needs one of its own.")

@@ -37,11 +37,11 @@ def type_name(number: int) -> str:
     return str(types_pb2.DataType.Name(number)) if number in types_pb2.DataType.values() else f"type {number}"
 
 
-def dtype(of: Any, op: str, attribute: str = "dtype") -> Any:
+def dtype(value: Any, op: str, attribute: str = "dtype") -> Any:
     """The NumPy type of a Type. Raises ImportAttributeError for strings, complex numbers and the like."""
-    if not isinstance(of, Type) or repr(of) not in TYPES:
-        raise ImportAttributeError(op, attribute, of, f"Due is one of {', '.join(TYPES)}.")
-    return np.dtype(TYPES[repr(of)][0])
+    if not isinstance(value, Type) or repr(value) not in TYPES:
+        raise ImportAttributeError(op, attribute, value, f"Due is one of {', '.join(TYPES)}.")
+    return np.dtype(TYPES[repr(value)][0])
 
 
 def attribute(value: Any) -> Any:
@@ -50,27 +50,27 @@ def attribute(value: Any) -> Any:
     if kind == "type":
         return Type(value.type)
     if kind == "s":
-        return _text(value.s)
+        return _decode(value.s)
     if kind == "shape":
         return extents(value.shape)
     if kind == "list":
-        return _list(value.list)
+        return _list_values(value.list)
     return None if kind is None else getattr(value, kind)
 
 
-def _text(data: bytes) -> Any:
+def _decode(data: bytes) -> Any:
     try:
         return data.decode()
     except UnicodeDecodeError:
         return data
 
 
-def _list(values: Any) -> list[Any]:
+def _list_values(values: Any) -> list[Any]:
     if values.type:
         return [Type(code) for code in values.type]
     if values.shape:
         return [extents(shape) for shape in values.shape]
-    return [*values.i, *values.f, *values.b, *map(_text, values.s)]
+    return [*values.i, *values.f, *values.b, *map(_decode, values.s)]
 
 
 def extents(shape: Any) -> list[int] | None:
@@ -99,10 +99,10 @@ def tensor(proto: Any, where: str) -> Any:
 
 def _listed_values(proto: Any, name: str, kind: Any) -> Any:
     """The values of a TensorProto as a flat array, from its list of values or its raw bytes."""
-    halves = TYPES[name][1] == "half_val"
+    is_half = TYPES[name][1] == "half_val"
     if proto.tensor_content:
         values = np.frombuffer(proto.tensor_content, "<u2" if name == "DT_BFLOAT16" else kind.newbyteorder("<"))
     else:
-        values = np.array(getattr(proto, TYPES[name][1]), np.uint16 if halves else kind)
+        values = np.array(getattr(proto, TYPES[name][1]), np.uint16 if is_half else kind)
         values = values.view(np.float16) if name == "DT_HALF" else values
     return (values.astype(np.uint32) << 16).view(np.float32) if name == "DT_BFLOAT16" else values

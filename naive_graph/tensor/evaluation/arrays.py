@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core.number import endless, floats, shortened
+from ...core.number import floats, is_endless, shortened
 from ...core.rules import Arithmetic
 from ...errors import NumberError
 
@@ -28,19 +28,19 @@ def as_array(value: object, who: str) -> Array:
     except ValueError:
         raise NumberError(f"{who} takes an array, and this nested list is ragged: {shortened(value)}") from None
     if array.dtype.kind not in "iuf":
-        mend = getattr(type(value), "in_expressions", "")  # of a Model's Parameter
+        advice = getattr(type(value), "in_expressions", "")  # of a Model's Parameter
         if array.dtype == bool:
-            mend = "Write mask.astype(float) for ones and zeros"
+            advice = "Write mask.astype(float) for ones and zeros"
         if array.dtype == object and any(isinstance(entry, Arithmetic) for entry in array.flat):
-            mend = "Of nodes write LeafNode.of([x, y])"
+            advice = "Of nodes write LeafNode.of([x, y])"
         message = f"{who} takes an array of real numbers, not {array.dtype.name}: {shortened(value)}"
-        raise NumberError(f"{message}. {mend}." if mend else message)
+        raise NumberError(f"{message}. {advice}." if advice else message)
     return np.asarray(floats(array, who))
 
 
-def parse_places(places: object) -> Array:
+def parse_indices(places: object) -> Array:
     """Indices as an array; an empty array for a ragged or endless list, which the caller then rejects."""
-    if endless(places):
+    if is_endless(places):
         return np.zeros(0)
     try:
         return np.asarray(places)
@@ -58,7 +58,7 @@ def namespace(array: Array) -> Any:
     ))  # fmt: skip
 
 
-def like(array: Array, value: Any) -> Array:
+def convert_like(array: Array, value: Any) -> Array:
     """A NumPy array converted to the library, type and device of `array`."""
     library = _library(array)
     if library == "torch":
@@ -66,10 +66,12 @@ def like(array: Array, value: Any) -> Array:
     return namespace(array).asarray(value, dtype=array.dtype) if library in ("jax", "jaxlib") else value
 
 
-def together(arrays: Sequence[Array]) -> list[Array]:
+def to_common_library(arrays: Sequence[Array]) -> list[Array]:
     """Convert NumPy arrays among the operands to the library of the first array that is not NumPy's, if any."""
     other = next((array for array in arrays if _library(array) != "numpy"), None)
-    return [like(other, array) if other is not None and _library(array) == "numpy" else array for array in arrays]
+    return [
+        convert_like(other, array) if other is not None and _library(array) == "numpy" else array for array in arrays
+    ]
 
 
 def _library(value: object) -> str:

@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 
-from ...core.imports import defer_sigint
+from ...core.optional_deps import defer_sigint
 from ...core.plan import Plan, plan_for
 from ...core.sweep import differentiate
 from ...core.tables import Tables
@@ -16,17 +16,17 @@ from ...errors import NoGradientError, ShapeError, StaleGraphError
 from ...graph.nodes import Constant
 from ...graph.run_checks import commit_grads
 from ..base import TensorNode, check_tensors, method
-from ..calculus import GUARD, Calculus, Nodes
+from ..calculus import GUARD, Calculus, NodeAlgebra
 from ..differentiate import BEHIND, ancestors, custom_derivative_call, depending_on, reverse, slice_by_serial
 from ..function import Function
 from ..nodes import LeafNode, LeafType, NonlinearNode, constant_of
 from ..reduction_vjp import CHOICES
-from ..selection import SelectionNode
+from ..sparse_selector import SelectionNode
 from ..versions import own_copy, ticks
 from .arrays import Array, namespace
 from .contraction import is_finite
-from .evaluate import Arrays, forget_stale, operand, scalars_are_stale, value_of
-from .structural_zeros import may_have_holes
+from .evaluate import ArrayAlgebra, cached_array, invalidate_stale, scalars_are_stale, value_of
+from .structural_zeros import may_have_structural_zeros
 
 
 class BackwardRun:
@@ -69,14 +69,14 @@ def backward(node: TensorNode, full: bool = False) -> None:
 
 def _differentiate(node: TensorNode, full: bool, accumulate: bool) -> None:
     """Run reverse mode and store the gradients. accumulate: also accumulate them into the parameters of a Model."""
-    forget_stale([node])
-    now = next(ticks)
+    invalidate_stale([node])
+    start_tick = next(ticks)
     value = value_of(node)
-    nodes = ancestors([node], of=BEHIND)
-    wanted = wanted_among(nodes, full)
+    nodes = ancestors([node], predecessors=BEHIND)
+    wanted = nodes_with_gradients(nodes, full)
     with np.errstate(all="ignore"):
-        gradients = reverse(Calculus(Arrays(), (), _cached_operand), {node: ones_like(value)}, wanted)
-    store_gradients(BackwardRun(node, full, now, nodes), node, nodes, wanted, gradients, accumulate)
+        gradients = reverse(Calculus(ArrayAlgebra(), (), _cached_operand), {node: ones_like(value)}, wanted)
+    store_gradients(BackwardRun(node, full, start_tick, nodes), node, nodes, wanted, gradients, accumulate)
 
 
 def ones_like(value: Array) -> Array:
@@ -94,7 +94,7 @@ def check_single(node: TensorNode) -> None:
         )
 
 
-def wanted_among(nodes: Sequence[TensorNode], full: bool) -> set[TensorNode]:
+def nodes_with_gradients(nodes: Sequence[TensorNode], full: bool) -> set[TensorNode]:
     """The nodes that get gradients: all if `full`, else parameters and what depends on one.
 
     Nodes inside a call whose operator has a custom derivative get none unless `full`. nodes: in topological order.
@@ -144,9 +144,9 @@ def _scalar_gradients(tables: Tables, grads: Mapping[LeafNode, Array]) -> tuple[
     """Continue backward into the scalar nodes that leaves stand for: their plan, and the derivative at each step."""
     seeds: dict[int, float] = {}
     for leaf, gradient in grads.items():
-        for node, share in zip(leaf.nodes or (), np.asarray(gradient, dtype=float).reshape(-1).tolist()):
+        for node, contribution in zip(leaf.nodes or (), np.asarray(gradient, dtype=float).reshape(-1).tolist()):
             if not isinstance(node, Constant):
-                seeds[node.row] = seeds.get(node.row, 0.0) + share
+                seeds[node.row] = seeds.get(node.row, 0.0) + contribution
     if not seeds:
         return None
     plan = plan_for(tables, list(seeds))
@@ -155,17 +155,17 @@ def _scalar_gradients(tables: Tables, grads: Mapping[LeafNode, Array]) -> tuple[
     return plan, differentiate(plan, values, at_steps, plan.varies())
 
 
-class StructuralZeroNodes(Nodes):
+class StructuralZeroNodes(NodeAlgebra):
     """Derivatives as nodes, with structural zeros for untaken branches and lesser entries: there 0 * inf is 0."""
 
     def nonlinear(self, function: Function, sources: Sequence[TensorNode]) -> TensorNode:
         node = super().nonlinear(function, sources)
-        node.structural = function in CHOICES
-        node.holes = node.structural or function is GUARD or None
+        node.is_structural = function in CHOICES
+        node.has_structural_zeros = node.is_structural or function is GUARD or None
         return node
 
     def entries(self, source: TensorNode) -> TensorNode:
-        return constant_of(value_of(source)) if may_have_holes(source) else source
+        return constant_of(value_of(source)) if may_have_structural_zeros(source) else source
 
 
 def _recompute_nonfinite(output: TensorNode, nonfinite_nodes: list[TensorNode]) -> dict[TensorNode, Array]:
@@ -173,12 +173,12 @@ def _recompute_nonfinite(output: TensorNode, nonfinite_nodes: list[TensorNode]) 
     if output.home.checks_validity:  # such a graph treats an infinity as an error, so no nodes are built from it
         return {}
     with output.home.lock:
-        built = reverse(
+        derivatives = reverse(
             Calculus(StructuralZeroNodes(), (), lambda node: node),
             {output: LeafNode.constant(np.ones(output.shape))},
             nonfinite_nodes,
         )
-    return {node: value_of(built[node]) for node in nonfinite_nodes}
+    return {node: value_of(derivatives[node]) for node in nonfinite_nodes}
 
 
 def _cached_operand(node: TensorNode) -> Any:
@@ -186,7 +186,7 @@ def _cached_operand(node: TensorNode) -> Any:
         return node
     if node._value is None and node.reads:
         value_of(node)
-    return operand(node)
+    return cached_array(node)
 
 
 def _is_parameter(node: TensorNode) -> bool:

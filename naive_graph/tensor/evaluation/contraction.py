@@ -17,10 +17,10 @@ import numpy as np
 import opt_einsum
 
 from ..index import Ids, Shape
-from ..selection import Picker, SelectionNode
-from .arrays import Array, like, namespace, together
+from ..sparse_selector import AxisSelection, SelectionNode
+from .arrays import Array, convert_like, namespace, to_common_library
 from .einsum_kernels import find_kernel
-from .gather_scatter import gather, gather_along, permute_axes, scatter, scatter_along
+from .gather_scatter import gather, gather_batched, permute_axes, scatter, scatter_batched
 
 Factor = tuple[Any, Ids]  # an array or a selection, and the ids of its axes
 
@@ -32,19 +32,19 @@ def product(factors: list[Factor], dst: Ids, masks: list[Factor] | None = None) 
     0 * inf is not NaN there.
     """
     if masks is not None:
-        return _product_of_those_there(factors, masks, dst)
+        return _masked_product(factors, masks, dst)
     return contract_arrays(apply_selections(factors, dst) or [(np.array(1.0), ())], dst)
 
 
-def _product_of_those_there(factors: list[Factor], masks: list[Factor], dst: Ids) -> Array:
-    (arrays, moves), present = _apart(factors, dst), _apart(masks, dst)[0]
+def _masked_product(factors: list[Factor], masks: list[Factor], dst: Ids) -> Array:
+    (arrays, moves), present = _split_selections(factors, dst), _split_selections(masks, dst)[0]
     for move in moves:
         move(arrays)
         move(present)
         pairs = zip(arrays, present, strict=True)
-        arrays[:] = [(namespace(x).where(like(x, mask) != 0.0, x, 0.0), ids) for (x, ids), (mask, _) in pairs]
+        arrays[:] = [(namespace(x).where(convert_like(x, mask) != 0.0, x, 0.0), ids) for (x, ids), (mask, _) in pairs]
     if len(arrays) > 1 and isinstance(arrays[0][0], (np.ndarray, np.generic)):
-        return _of_those_there(arrays, present, dst)
+        return _contract_masked(arrays, present, dst)
     return contract_arrays(arrays or [(np.array(1.0), ())], dst)
 
 
@@ -56,7 +56,7 @@ def is_finite(array: Array) -> bool:
         return math.isfinite(np.add.reduce(array, axis=None))
 
 
-def _of_those_there(arrays: list[Factor], masks: list[Factor], dst: Ids) -> Array:
+def _contract_masked(arrays: list[Factor], masks: list[Factor], dst: Ids) -> Array:
     """A contraction that skips structural zeros (mask 0) although einsum multiplies them.
 
     Finite terms are summed by one einsum; terms that are inf, -inf or NaN are counted by others.
@@ -76,29 +76,29 @@ def _of_those_there(arrays: list[Factor], masks: list[Factor], dst: Ids) -> Arra
 
 def apply_selections(factors: list[Factor], dst: Ids) -> list[Factor]:
     """The array factors after all selections among the factors were applied to them."""
-    arrays, moves = _apart(factors, dst)
+    arrays, moves = _split_selections(factors, dst)
     for move in moves:
         move(arrays)
     return arrays
 
 
-def _apart(factors: list[Factor], dst: Ids) -> tuple[list[Factor], list[Move]]:
+def _split_selections(factors: list[Factor], dst: Ids) -> tuple[list[Factor], list[Move]]:
     """Split factors into the arrays, and the moves that apply the selections to them."""
     arrays = [(array, ids) for array, ids in factors if not isinstance(array, SelectionNode)]
     selections = [(array, ids) for array, ids in factors if isinstance(array, SelectionNode)]
-    return arrays, _moves(selections, [ids for _, ids in arrays], dst) if selections else []
+    return arrays, _plan_moves(selections, [ids for _, ids in arrays], dst) if selections else []
 
 
 Move = Callable[[list[Factor]], None]  # updates the list of arrays in place: gather, scatter, contract, or densify
 
 
-def _moves(selections: Sequence[tuple[SelectionNode, Ids]], lying: list[Ids], dst: Ids) -> list[Move]:
+def _plan_moves(selections: Sequence[tuple[SelectionNode, Ids]], lying: list[Ids], dst: Ids) -> list[Move]:
     """Plan the moves that eliminate the selections of a contraction.
 
     lying: the ids of each array; updated to those after the moves.
     """
     picks = [
-        Pick(selection.shape, picker, [ids[axis] for axis in picker.axes], ids[picker.axis])
+        SelectionTerm(selection.shape, picker, [ids[axis] for axis in picker.axes], ids[picker.axis])
         for selection, ids in selections
         for picker in selection.pickers
     ]
@@ -107,25 +107,27 @@ def _moves(selections: Sequence[tuple[SelectionNode, Ids]], lying: list[Ids], ds
         tries = ((pick, pick.move(lying, _find_used_ids(dst, picks, pick))) for pick in picks)
         pick_done, move = next((pair for pair in tries if pair[1]), (picks[0], None))
         if move is None:
-            joins = (pick.joining(lying, _find_used_ids(dst, picks, pick)) for pick in picks)
+            joins = (pick.contract_move(lying, _find_used_ids(dst, picks, pick)) for pick in picks)
             join = next(filter(None, joins), None)
             if join:
                 moves.append(join)
                 continue
-        moves.append(move or pick_done.writing(lying))  # no gather or scatter is possible: make one selection dense
+        moves.append(
+            move or pick_done.densify_move(lying)
+        )  # no gather or scatter is possible: make one selection dense
         picks = [pick for pick in picks if pick is not pick_done]  # not remove(): == of table arrays is ambiguous
     return moves
 
 
-class Pick(NamedTuple):
+class SelectionTerm(NamedTuple):
     """One index map of a selection within a contraction, with the ids of its axes."""
 
     shape: Shape  # of the selection
-    picker: Picker
+    picker: AxisSelection
     many: list[int]  # the ids of picker.axes
     one: int  # the id of picker.axis, the axis that they determine
 
-    def writing(self, lying: list[Ids]) -> Move:
+    def densify_move(self, lying: list[Ids]) -> Move:
         """The move that appends the dense 0/1 array of this picker (the last resort)."""
         axes = sorted((*self.picker.axes, self.picker.axis))
         names = dict(zip((*self.picker.axes, self.picker.axis), (*self.many, self.one)))
@@ -134,11 +136,11 @@ class Pick(NamedTuple):
 
         def write(arrays: list[Factor]) -> None:
             dense = self.picker.dense(self.shape).reshape([self.shape[axis] for axis in axes])
-            arrays.append((like(arrays[0][0], dense) if arrays else dense, ids))
+            arrays.append((convert_like(arrays[0][0], dense) if arrays else dense, ids))
 
         return write
 
-    def joining(self, lying: list[Ids], needed: set[int]) -> Move | None:
+    def contract_move(self, lying: list[Ids], needed: set[int]) -> Move | None:
         """The move that contracts the arrays that share an axis with this pick into one, which can be scattered.
 
         Ids that no other array, pick or the result uses are summed. None if that does not help.
@@ -175,7 +177,7 @@ class Pick(NamedTuple):
                 order = [ids.index(index) for index in (*shared, one, *rest)]
                 along = picker.along([picker_ids.index(index) for index in shared], shape)
                 return _make_move(
-                    lying, number, (*picker_ids, *rest), lambda x: gather_along(permute_axes(x, order), *along)
+                    lying, number, (*picker_ids, *rest), lambda x: gather_batched(permute_axes(x, order), *along)
                 )
             return None
         if not picker_ids and lying and not with_one:
@@ -189,12 +191,12 @@ class Pick(NamedTuple):
                 if not shared:
                     return _make_move(lying, number, (one, *rest), lambda x: scatter(x, axes, picker, shape))
                 along = picker.along([picker_ids.index(index) for index in shared], shape)
-                return _make_move(lying, number, (*shared, one, *rest), lambda x: scatter_along(x, axes, *along))
+                return _make_move(lying, number, (*shared, one, *rest), lambda x: scatter_batched(x, axes, *along))
         return None
 
 
-def _make_move(lying: list[Ids], number: int, ids: Ids, change: Callable[[Array], Array]) -> Move:
-    lying[number] = ids
+def _make_move(array_ids: list[Ids], number: int, ids: Ids, change: Callable[[Array], Array]) -> Move:
+    array_ids[number] = ids
 
     def move(arrays: list[Factor]) -> None:
         arrays[number] = (change(arrays[number][0]), ids)
@@ -202,7 +204,7 @@ def _make_move(lying: list[Ids], number: int, ids: Ids, change: Callable[[Array]
     return move
 
 
-def _find_used_ids(dst: Ids, picks: list[Pick], done: Pick) -> set[int]:
+def _find_used_ids(dst: Ids, picks: list[SelectionTerm], done: SelectionTerm) -> set[int]:
     """The ids that are still needed after pick `done`: by the result or by other picks."""
     others = {index for pick in picks if pick is not done for index in (*pick.many, pick.one)}
     return {*dst, *others}
@@ -218,7 +220,7 @@ def contract_arrays(arrays: list[Factor], dst: Ids) -> Array:
         if kernel is not None:
             return kernel(*[array for array, _ in arrays])
     expression = _expression(ids, dst, tuple(tuple(array.shape) for array, _ in arrays))
-    return expression(*together([array for array, _ in arrays]))
+    return expression(*to_common_library([array for array, _ in arrays]))
 
 
 @lru_cache(maxsize=4096)

@@ -18,7 +18,7 @@ from numpy.lib.stride_tricks import as_strided
 from ..base import TensorNode
 from ..sliding import SlidingWindow
 from .arrays import Array
-from .evaluate import written_out
+from .evaluate import to_dense
 
 POSITIONS = 512  # windows in a block, whose patches form one matrix
 Block = tuple[slice, slice]  # a range of images, and a range of window rows in them
@@ -35,69 +35,71 @@ class Convolution(NamedTuple):
     groups: int = 1
 
     def forward(self, x: Any, w: Any) -> Array | None:
-        x, w = written_out(x), written_out(w)
+        x, w = to_dense(x), to_dense(w)
         if not type(x) is type(w) is np.ndarray:
             return None
         y = self._apply_filters(self._windows(self._pad_images(x)), w)
         return y.reshape((*x.shape[:-3], *y.shape[1:]))
 
     def back(
-        self, node: TensorNode, value: Callable[[TensorNode], Any], adjoint: Array, asked: Collection[int]
+        self, node: TensorNode, value: Callable[[TensorNode], Any], adjoint: Array, wanted_positions: Collection[int]
     ) -> Sequence[Any] | None:
-        """The vjp: derivatives for images (position 0) and filters (1); None for positions not in `asked`."""
-        x, w = (written_out(value(source)) for source in node.behind)
+        """The vjp: derivatives for images (position 0) and filters (1); None for those not in `wanted_positions`."""
+        x, w = (to_dense(value(source)) for source in node.backward_sources)
         if not type(x) is type(w) is type(adjoint) is np.ndarray:
             return None
         adjoint = adjoint.reshape((-1, *adjoint.shape[-3:]))
-        return [self._for_images(x, w, adjoint) if 0 in asked else None,
-                self._for_filters(self._windows(self._pad_images(x)), w, adjoint) if 1 in asked else None]  # fmt: skip
+        return [
+            self._image_vjp(x, w, adjoint) if 0 in wanted_positions else None,
+            self._filter_vjp(self._windows(self._pad_images(x)), w, adjoint) if 1 in wanted_positions else None,
+        ]
 
-    def _apply_filters(self, seen: np.ndarray, w: np.ndarray) -> Array:
-        order, y = _order(w), np.empty((*seen.shape[:3], w.shape[3]))
-        matrix = _matrix(w, order)
-        for block in _blocks(*y.shape[:3]):
-            np.matmul(_patches(seen[block], order), matrix, out=y[block].reshape(-1, w.shape[3]))
+    def _apply_filters(self, windows: np.ndarray, w: np.ndarray) -> Array:
+        order, y = _axes_by_stride(w), np.empty((*windows.shape[:3], w.shape[3]))
+        matrix = _filter_matrix(w, order)
+        for block in _iterate_blocks(*y.shape[:3]):
+            np.matmul(_patch_matrix(windows[block], order), matrix, out=y[block].reshape(-1, w.shape[3]))
         return y
 
-    def _for_images(self, x: np.ndarray, w: np.ndarray, adjoint: np.ndarray) -> Array:
+    def _image_vjp(self, x: np.ndarray, w: np.ndarray, adjoint: np.ndarray) -> Array:
         """The derivative for the images: each window's contributions, scatter-added at its positions (col2im)."""
         frame = np.zeros_like(self._pad_images(x))
         seen = self._windows(frame)
-        for block in _blocks(*adjoint.shape[:3]):
-            shares, onto = self._shares(w, adjoint[block]), seen[block]
+        for block in _iterate_blocks(*adjoint.shape[:3]):
+            shares, onto = self._window_contributions(w, adjoint[block]), seen[block]
             for i, j in np.ndindex(w.shape[:2]):
                 onto[:, :, :, i, j] += shares[:, :, :, i, j]
         top, left = self.rows.before, self.columns.before
         return frame[:, top : top + x.shape[-3], left : left + x.shape[-2]].reshape(x.shape)
 
-    def _shares(self, w: np.ndarray, adjoint: np.ndarray) -> Array:
+    def _window_contributions(self, w: np.ndarray, adjoint: np.ndarray) -> Array:
         """Each window's contribution to the derivative of each entry that it reads: axes n, p, q, i, j, c."""
-        order = _order(w)
-        shares = adjoint.reshape(-1, w.shape[3]) @ _matrix(w, order).T
+        order = _axes_by_stride(w)
+        shares = adjoint.reshape(-1, w.shape[3]) @ _filter_matrix(w, order).T
         shares = shares.reshape((*adjoint.shape[:3], *(w.shape[axis] for axis in order)))
         return shares.transpose(0, 1, 2, *(3 + order.index(axis) for axis in range(3)))
 
-    def _for_filters(self, seen: np.ndarray, w: np.ndarray, adjoint: np.ndarray) -> Array:
+    def _filter_vjp(self, seen: np.ndarray, w: np.ndarray, adjoint: np.ndarray) -> Array:
         """The derivative for the filters: patches transposed, times the adjoint of their windows."""
-        order, total = _order(w), np.zeros((w[..., 0].size, w.shape[3]))
-        for block in _blocks(*adjoint.shape[:3]):
-            total += _patches(seen[block], order).T @ adjoint[block].reshape(-1, w.shape[3])
+        order, total = _axes_by_stride(w), np.zeros((w[..., 0].size, w.shape[3]))
+        for block in _iterate_blocks(*adjoint.shape[:3]):
+            total += _patch_matrix(seen[block], order).T @ adjoint[block].reshape(-1, w.shape[3])
         total = total.reshape([*(w.shape[axis] for axis in order), -1])
         return total.transpose(*(order.index(axis) for axis in range(3)), 3)
 
     def _pad_images(self, x: np.ndarray) -> np.ndarray:
         """The images with axes n, rows, columns, channels, padded with zeros as far as windows reach."""
         x = x.reshape((-1, *x.shape[-3:]))
-        around = [(0, 0), self.rows.reach(x.shape[1]), self.columns.reach(x.shape[2]), (0, 0)]
-        return np.pad(x, around) if any(map(any, around)) else x
+        pad_widths = [(0, 0), self.rows.reach(x.shape[1]), self.columns.reach(x.shape[2]), (0, 0)]
+        return np.pad(x, pad_widths) if any(map(any, pad_widths)) else x
 
-    def _windows(self, frame: np.ndarray) -> np.ndarray:
+    def _windows(self, padded: np.ndarray) -> np.ndarray:
         """A strided view of the padded images with axes n, p, q, i, j, c; nothing is copied."""
-        n, p, q, c = frame.strides
+        n, p, q, c = padded.strides
         rows, columns = self.rows, self.columns
-        shape = len(frame), rows.out, columns.out, rows.size, columns.size, frame.shape[3]
+        shape = len(padded), rows.out, columns.out, rows.size, columns.size, padded.shape[3]
         strides = n, p * rows.stride, q * columns.stride, p * rows.dilation, q * columns.dilation, c
-        return as_strided(frame, shape, strides)
+        return as_strided(padded, shape, strides)
 
 
 class DepthwiseConvolution(Convolution):
@@ -106,14 +108,14 @@ class DepthwiseConvolution(Convolution):
     12 times as fast as a matrix product for each channel.
     """
 
-    def _apply_filters(self, seen: np.ndarray, w: np.ndarray) -> Array:
-        y = np.einsum("npqijc,ijcf->npqcf", seen, self._by_channel(w, 2))
+    def _apply_filters(self, windows: np.ndarray, w: np.ndarray) -> Array:
+        y = np.einsum("npqijc,ijcf->npqcf", windows, self._by_channel(w, 2))
         return y.reshape((*y.shape[:3], -1))
 
-    def _shares(self, w: np.ndarray, adjoint: np.ndarray) -> Array:
+    def _window_contributions(self, w: np.ndarray, adjoint: np.ndarray) -> Array:
         return np.einsum("npqcf,ijcf->npqijc", self._by_channel(adjoint, 3), self._by_channel(w, 2))
 
-    def _for_filters(self, seen: np.ndarray, w: np.ndarray, adjoint: np.ndarray) -> Array:
+    def _filter_vjp(self, seen: np.ndarray, w: np.ndarray, adjoint: np.ndarray) -> Array:
         return np.einsum("npqijc,npqcf->ijcf", seen, self._by_channel(adjoint, 3)).reshape(w.shape)
 
     def _by_channel(self, array: np.ndarray, lead: int) -> np.ndarray:
@@ -121,7 +123,7 @@ class DepthwiseConvolution(Convolution):
         return array.reshape((*array.shape[:lead], self.groups, -1))
 
 
-def _blocks(n: int, p: int, q: int) -> Iterator[Block]:
+def _iterate_blocks(n: int, p: int, q: int) -> Iterator[Block]:
     """Partition n images with p x q windows each into blocks of about POSITIONS windows."""
     rows = max(1, min(p, POSITIONS // q))
     images = max(1, POSITIONS // (p * q)) if rows == p else 1
@@ -130,15 +132,15 @@ def _blocks(n: int, p: int, q: int) -> Iterator[Block]:
             yield slice(image, image + images), slice(row, row + rows)
 
 
-def _order(w: np.ndarray) -> list[int]:
+def _axes_by_stride(w: np.ndarray) -> list[int]:
     """The filter axes i, j, c by decreasing stride: in this order they flatten to a matrix without a copy."""
     return sorted(range(3), key=lambda axis: -w.strides[axis])
 
 
-def _matrix(w: np.ndarray, order: Sequence[int]) -> np.ndarray:
+def _filter_matrix(w: np.ndarray, order: Sequence[int]) -> np.ndarray:
     return w.transpose(*order, 3).reshape(-1, w.shape[3])
 
 
-def _patches(seen: np.ndarray, order: Sequence[int]) -> np.ndarray:
+def _patch_matrix(seen: np.ndarray, order: Sequence[int]) -> np.ndarray:
     """The im2col matrix: a row for each window, its entries in this order of the axes i, j and c."""
     return seen.transpose(0, 1, 2, *(3 + axis for axis in order)).reshape(math.prod(seen.shape[:3]), -1)

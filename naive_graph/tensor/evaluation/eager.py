@@ -10,7 +10,7 @@ from ...errors import NumericError
 from ..base import TensorNode, method
 from ..nodes import LeafNode, NonlinearNode
 from .arrays import Array, namespace
-from .evaluate import operand, value_of, written_out
+from .evaluate import cached_array, to_dense, value_of
 
 WORDS = "Mend what it is made of, or begin the graph without check_validity."
 
@@ -32,25 +32,24 @@ def compute_at_once(node: TensorNode) -> None:
     value = value_of(node)
     node._version = min([source._version for source in node.reads if source not in leaves], default=node._version)
     if node.home.checks_validity and not bool(namespace(value).isfinite(value).all()):
-        raise NumericError(_complaint(node, value))
+        raise NumericError(_nonfinite_message(node, value))
 
 
-def _complaint(node: TensorNode, value: Array) -> str:
+def _nonfinite_message(node: TensorNode, value: Array) -> str:
     array = np.asarray(value)
     wrong = np.argwhere(~np.isfinite(array))
     key = tuple(wrong[0])
     where = f" at [{', '.join(map(str, key))}]" if key else ""
     count = f"{len(wrong)} of {array.size} entries are not finite: " if array.size > 1 else ""
-    return (
-        f"{node.label}: {count}it is {array[key]:g}{where}{_operands(node, key)}. It was made on {node.origin}. {WORDS}"
-    )
+    operands = _describe_operands(node, key)
+    return f"{node.label}: {count}it is {array[key]:g}{where}{operands}. It was made on {node.origin}. {WORDS}"
 
 
-def _operands(node: TensorNode, key: tuple[Any, ...]) -> str:
+def _describe_operands(node: TensorNode, key: tuple[Any, ...]) -> str:
     """The operands of an elementwise function where its result is not finite, for the message."""
     if not isinstance(node, NonlinearNode):
         return ""
-    entries = [float(written_out(operand(source))[key]) for source in node.sources]
+    entries = [float(to_dense(cached_array(source))[key]) for source in node.sources]
     written = node.function.formula([f"x{position}" for position in range(len(entries))])
     operands_text = ", ".join(f"x{position} = {entry:g}" for position, entry in enumerate(entries))
     return f", by {written} with {operands_text}"

@@ -19,18 +19,18 @@ Kernel = Callable[..., Array]
 @lru_cache(maxsize=4096)
 def find_kernel(ids: tuple[Ids, ...], dst: Ids) -> Kernel | None:
     """The function that computes this einsum of arrays; None if no plain NumPy call does."""
-    return _sum_axes(ids[0], dst) if len(ids) == 1 else _pair(ids[0], ids[1], dst)
+    return _sum_axes(ids[0], dst) if len(ids) == 1 else _multiply_pair(ids[0], ids[1], dst)
 
 
 def _sum_axes(ids: Ids, dst: Ids) -> Kernel:
     """An einsum of one array: sum some axes, transpose the others."""
     summed = tuple(axis for axis, index in enumerate(ids) if index not in dst)
     rest = [index for index in ids if index in dst]
-    order = _order(rest, dst)
+    order = _permutation(rest, dst)
     return (lambda a: a.sum(summed).transpose(order)) if summed else (lambda a: a.transpose(order))
 
 
-def _pair(left: Ids, right: Ids, dst: Ids) -> Kernel | None:
+def _multiply_pair(left: Ids, right: Ids, dst: Ids) -> Kernel | None:
     both = [index for index in left if index in right]
     if any(index not in dst and index not in both for index in (*left, *right)):
         return None
@@ -46,8 +46,8 @@ def _multiply_matrices(
     left: Ids, right: Ids, dst: Ids, batch: list[int], rows: list[int], columns: list[int], summed: list[int]
 ) -> Kernel:
     """An einsum of two arrays as one (batched) matrix product: (batch, rows, summed) @ (batch, summed, columns)."""
-    first, second = _order(left, (*batch, *rows, *summed)), _order(right, (*batch, *summed, *columns))
-    out = _order((*batch, *rows, *columns), dst)
+    first, second = _permutation(left, (*batch, *rows, *summed)), _permutation(right, (*batch, *summed, *columns))
+    out = _permutation((*batch, *rows, *columns), dst)
 
     def multiply(a: Array, b: Array) -> Array:
         a, b = a.transpose(first), b.transpose(second)
@@ -59,6 +59,6 @@ def _multiply_matrices(
     return multiply
 
 
-def _order(ids: Sequence[int], wanted: Sequence[int]) -> list[int]:
+def _permutation(ids: Sequence[int], wanted: Sequence[int]) -> list[int]:
     """The transpose permutation that brings axes with these ids into the wanted order."""
     return [ids.index(index) for index in wanted]

@@ -19,10 +19,10 @@ from ...core.ieee import less_one_is_exact
 from ...core.rules import Arithmetic, Rule
 from ...errors import NaiveGraphError
 from ..function import Function
-from .arrays import Array, like, namespace
+from .arrays import Array, convert_like, namespace
 
 
-class Entries(Arithmetic):
+class OverloadedArray(Arithmetic):
     """An array wrapped so that the scalar catalogue's rules, applied to it, compute arrays entry by entry."""
 
     __slots__ = ("array",)
@@ -30,22 +30,26 @@ class Entries(Arithmetic):
     def __init__(self, array: Array) -> None:
         self.array = array
 
-    def apply(self, rule: Rule, *operands: Any) -> Entries:
-        arrays = [operand.array if isinstance(operand, Entries) else float(operand) for operand in operands]
+    def apply(self, rule: Rule, *operands: Any) -> OverloadedArray:
+        arrays = [operand.array if isinstance(operand, OverloadedArray) else float(operand) for operand in operands]
         if rule.name in VALUES:
-            return Entries(VALUES[rule.name](namespace(self.array), *arrays))
+            return OverloadedArray(VALUES[rule.name](namespace(self.array), *arrays))
         return self._own(rule, operands, arrays)
 
-    def _own(self, rule: Rule, operands: tuple[Any, ...], arrays: list[Any]) -> Entries:
+    def _own(self, rule: Rule, operands: tuple[Any, ...], arrays: list[Any]) -> OverloadedArray:
         """Apply a user-defined operator: to whole arrays if its value is composed of rules, else entry by entry."""
         try:
             result = rule.value(*operands)
-            return result if isinstance(result, Entries) else Entries(full(namespace(self.array), self.array, result))
+            return (
+                result
+                if isinstance(result, OverloadedArray)
+                else OverloadedArray(fill_like(namespace(self.array), self.array, result))
+            )
         except (TypeError, NaiveGraphError):  # the function needs floats: call it for each entry
             shape = np.broadcast_shapes(*(np.shape(array) for array in arrays))
             spread = [np.broadcast_to(np.asarray(array), shape).ravel() for array in arrays]
             results = [rule(*(float(number) for number in entry)) for entry in zip(*spread)]
-            return Entries(like(self.array, np.array(results, dtype=np.float64).reshape(shape)))
+            return OverloadedArray(convert_like(self.array, np.array(results, dtype=np.float64).reshape(shape)))
 
     def __bool__(self) -> NoReturn:
         raise TypeError("An array has no truth value.")
@@ -56,16 +60,16 @@ class Entries(Arithmetic):
 
 def apply_function(function: Function, arrays: Sequence[Array]) -> Array:
     """Apply a function to arrays, entry by entry."""
-    result = function(*map(Entries, arrays))
-    return result.array if isinstance(result, Entries) else full(namespace(arrays[0]), arrays[0], result)
+    result = function(*map(OverloadedArray, arrays))
+    return result.array if isinstance(result, OverloadedArray) else fill_like(namespace(arrays[0]), arrays[0], result)
 
 
-def full(xp: Any, pattern: Array, value: float) -> Array:
+def fill_like(xp: Any, pattern: Array, value: float) -> Array:
     """An array like `pattern`, filled with one number."""
     return xp.full_like(pattern, value)
 
 
-def floats(condition: Array, pattern: Array) -> Array:
+def mask_to_floats(condition: Array, pattern: Array) -> Array:
     """1.0 where the condition holds, else 0.0, in the type of `pattern`."""
     return condition.to(pattern.dtype) if hasattr(condition, "to") else condition.astype(pattern.dtype)
 
@@ -78,7 +82,7 @@ def pattern(*arrays: Any) -> Array:
 def spread(xp: Any, *operands: Any) -> list[Array]:
     """The operands as arrays: a number becomes a constant array like the first operand that is an array."""
     example = pattern(*operands)
-    return [operand if hasattr(operand, "dtype") else full(xp, example, operand) for operand in operands]
+    return [operand if hasattr(operand, "dtype") else fill_like(xp, example, operand) for operand in operands]
 
 
 # --- values that take more than a line ------------------------------------------
@@ -86,7 +90,7 @@ def spread(xp: Any, *operands: Any) -> list[Array]:
 
 def where(xp: Any, condition: Any, a: Any, b: Any) -> Array:
     if not hasattr(a, "dtype") and not hasattr(b, "dtype"):
-        a = full(xp, pattern(condition), a)
+        a = fill_like(xp, pattern(condition), a)
     return xp.where(spread(xp, condition, a, b)[0] != 0, a, b)
 
 
@@ -97,14 +101,14 @@ def relu(xp: Any, a: Array) -> Array:
 
 
 def heaviside(xp: Any, a: Array) -> Array:
-    above = floats(a > 0, a)
+    above = mask_to_floats(a > 0, a)
     return above if xp is np and not (a != a).any() else xp.where(a != a, a, above)
 
 
 def erf(xp: Any, a: Array) -> Array:
     if hasattr(xp, "erf"):
         return xp.erf(a)
-    return like(a, np.asarray(np.frompyfunc(math.erf, 1, 1)(np.asarray(a)), dtype=np.float64))
+    return convert_like(a, np.asarray(np.frompyfunc(math.erf, 1, 1)(np.asarray(a)), dtype=np.float64))
 
 
 def logsumexp(xp: Any, *xs: Array) -> Array:
@@ -122,7 +126,7 @@ def softmax_share(xp: Any, a: Array, *xs: Array) -> Array:
 
 def exp_below(xp: Any, a: Array, b: Array) -> Array:
     a, b = spread(xp, a, b)
-    return where(xp, abs(b) == math.inf, floats(a == b, b), xp.exp(a - b))
+    return where(xp, abs(b) == math.inf, mask_to_floats(a == b, b), xp.exp(a - b))
 
 
 def pow_log(xp: Any, a: Any, b: Any) -> Array:
@@ -145,7 +149,9 @@ def hypot_share(xp: Any, a: Any, b: Any) -> Array:
     a, b = spread(xp, a, b)
     h = xp.hypot(a, b)
     share = where(xp, h == 0, 0.0, a / h)
-    return where(xp, (abs(a) == math.inf) & (abs(b) < math.inf), floats(a > 0, a) - floats(a < 0, a), share)
+    return where(
+        xp, (abs(a) == math.inf) & (abs(b) < math.inf), mask_to_floats(a > 0, a) - mask_to_floats(a < 0, a), share
+    )
 
 
 def inverse_radius(xp: Any, a: Any, b: Any) -> Array:
@@ -155,7 +161,7 @@ def inverse_radius(xp: Any, a: Any, b: Any) -> Array:
 
 
 def precedence(xp: Any, a: Any, b: Any) -> Array:
-    share = floats(a > b, pattern(a, b)) + 0.5 * floats(a == b, pattern(a, b))
+    share = mask_to_floats(a > b, pattern(a, b)) + 0.5 * mask_to_floats(a == b, pattern(a, b))
     return where(xp, (a != a) | (b != b), math.nan, share)
 
 
@@ -169,14 +175,16 @@ VALUES: dict[str, Callable[..., Array]] = {
     "pow": lambda xp, a, b: a**b,
     "neg": lambda xp, a: -a,
     "reciprocal": lambda xp, a: 1.0 / a,
-    "greater": lambda xp, a, b: floats(a > b, pattern(a, b)),
-    "less": lambda xp, a, b: floats(a < b, pattern(a, b)),
-    "greater_equal": lambda xp, a, b: floats(a >= b, pattern(a, b)),
-    "less_equal": lambda xp, a, b: floats(a <= b, pattern(a, b)),
-    "equal": lambda xp, a, b: floats(a == b, pattern(a, b)),
-    "not_equal": lambda xp, a, b: floats(a != b, pattern(a, b)),
+    "greater": lambda xp, a, b: mask_to_floats(a > b, pattern(a, b)),
+    "less": lambda xp, a, b: mask_to_floats(a < b, pattern(a, b)),
+    "greater_equal": lambda xp, a, b: mask_to_floats(a >= b, pattern(a, b)),
+    "less_equal": lambda xp, a, b: mask_to_floats(a <= b, pattern(a, b)),
+    "equal": lambda xp, a, b: mask_to_floats(a == b, pattern(a, b)),
+    "not_equal": lambda xp, a, b: mask_to_floats(a != b, pattern(a, b)),
     "held": lambda xp, a: a,
-    "sign": lambda xp, a: np.sign(a) if xp is np else xp.where(a != a, a, floats(a > 0, a) - floats(a < 0, a)),
+    "sign": lambda xp, a: (
+        np.sign(a) if xp is np else xp.where(a != a, a, mask_to_floats(a > 0, a) - mask_to_floats(a < 0, a))
+    ),
     "sigmoid": lambda xp, a: where(xp, a >= 0, 1.0, e := xp.exp(-abs(a))) / (1.0 + e),
     "softplus": lambda xp, a: where(xp, a <= 0, 0.0, a) + xp.log1p(xp.exp(-abs(a))),
     "nonnegative": lambda xp, a: where(xp, a >= 0, a + 0.0, math.nan),

@@ -17,34 +17,34 @@ import numpy as np
 from ...core.plan import plan_for
 from ...errors import PlaceError, PlaceHolderError, StaleGraphError
 from ...graph.graph import Graph
-from ...graph.registry import CURRENT
+from ...graph.node_factory import CURRENT
 from ...graph.run_checks import check_fresh
 from ..base import Call, TensorNode, check_tensors, method
-from ..calculus import Algebra, Calculus, Nodes
+from ..calculus import Algebra, Calculus, NodeAlgebra
 from ..differentiate import ancestors, reverse
 from ..function import Function
 from ..index import Ids, LinearIndex, Shape, TransformIndex
-from ..nodes import LeafNode, LinearNode, NonlinearNode, OpType, TransformNode, constant_of, multiplies
-from ..reduction import Places, ReductionNode
-from ..selection import SelectionNode
+from ..nodes import LeafNode, LinearNode, NonlinearNode, OpType, TransformNode, constant_of, is_product
+from ..reduction_node import ReductionAxes, ReductionNode
+from ..sparse_selector import SelectionNode
 from ..versions import Clock, Watch, own_copy, ticks
-from .arrays import Array, namespace, together
+from .arrays import Array, namespace, to_common_library
 from .contraction import Factor, contract_arrays, is_finite, product
 from .entries import apply_function
+from .eval_plan import EvalStep, Factors, list_factors, missing_ancestors, plan_evaluation
 from .gather_scatter import permute_axes
-from .recipes import Factors, Recipe, list_factors, missing, recipes
 from .reducing import product_of_others, reduce_array, softmax
-from .structural_zeros import may_have_holes, there
+from .structural_zeros import find_nonzero, may_have_structural_zeros
 
 
-class Arrays(Algebra):
+class ArrayAlgebra(Algebra):
     """The algebra of arrays: each operation computes its result at once; also evaluates the nodes themselves."""
 
     at_once = True
 
     def transform(self, index: TransformIndex, source: Any, alpha: float, shape: Shape) -> Array:
         dst = tuple(max(each, 0) for each in index.dst)  # 0: a new (broadcast) axis
-        result = _sum_and_transpose(written_out(source), index.src, dst)
+        result = _sum_and_transpose(to_dense(source), index.src, dst)
         if 0 in dst:
             result = namespace(result).broadcast_to(result, shape)
         return result if alpha == 1.0 else alpha * result
@@ -52,21 +52,21 @@ class Arrays(Algebra):
     def linear(self, op: OpType, index: LinearIndex, left: Any, right: Any) -> Array:
         if op == OpType.mul and (index.dummies or SelectionNode in (type(left), type(right))):
             return product(factors(index, left, right), index.dst)
-        pairs = zip((index.left, index.right), together([written_out(left), written_out(right)]))
+        pairs = zip((index.left, index.right), to_common_library([to_dense(left), to_dense(right)]))
         a, b = (_sum_and_transpose(source, ids, index.dst) for ids, source in pairs)
         return a * b if op == OpType.mul else a + b if op == OpType.add else a - b
 
     def nonlinear(self, function: Function, sources: Sequence[Any]) -> Array:
-        arrays = together([written_out(source) for source in sources])
+        arrays = to_common_library([to_dense(source) for source in sources])
         return apply_function(function, arrays)
 
     def reduction(self, rule: str, index: TransformIndex, source: Any) -> Array:
-        array, places = written_out(source), Places.of(index)
+        array, places = to_dense(source), ReductionAxes.of(index)
         order = [axis_id - 1 for axis_id in (*places.kept, *places.dropped)]
         return reduce_array(rule, permute_axes(array, order), len(places.dropped))
 
     def product_of_others(self, index: TransformIndex, source: Any) -> Array:
-        array, places = written_out(source), Places.of(index)
+        array, places = to_dense(source), ReductionAxes.of(index)
         order = [each - 1 for each in (*places.kept, *places.dropped)]
         rows = permute_axes(array, order)
         flat = rows.reshape((*rows.shape[: len(places.kept)], -1))
@@ -75,7 +75,7 @@ class Arrays(Algebra):
 
     def softmax(self, index: TransformIndex, source: Any) -> Array:
         return softmax(
-            namespace(source), written_out(source), tuple(axis_id - 1 for axis_id in Places.of(index).dropped)
+            namespace(source), to_dense(source), tuple(axis_id - 1 for axis_id in ReductionAxes.of(index).dropped)
         )
 
     def constant(self, array: Array, structural: bool = False) -> Array:
@@ -83,13 +83,17 @@ class Arrays(Algebra):
 
     def expression(self, call: Call, given: Sequence[Any], places: Sequence[int]) -> list[Array | None]:
         with CURRENT.tables.lock:  # building nodes changes the graph, and tasks run concurrently
-            leaves = [array if array is None else constant_of(written_out(array)) for array in given]
-            derivatives = Nodes().expression(call, leaves, places)
+            leaves = [array if array is None else constant_of(to_dense(array)) for array in given]
+            derivatives = NodeAlgebra().expression(call, leaves, places)
         return [derivative if derivative is None else value_of(derivative) for derivative in derivatives]
 
     def as_written(self, node: TensorNode, value: Callable[[TensorNode], Any], adjoint: Array) -> list[Array | None]:
-        derivatives = reverse(_Inside(node, inside(node, value, node.reads)), {node: adjoint}, node.behind)
-        return [derivatives.get(source) for source in node.behind]
+        derivatives = reverse(
+            _CompositionCalculus(node, evaluate_composition(node, value, node.reads)),
+            {node: adjoint},
+            node.backward_sources,
+        )
+        return [derivatives.get(source) for source in node.backward_sources]
 
 
 def _sum_and_transpose(source: Array, ids: Ids, dst: Ids) -> Array:
@@ -101,7 +105,7 @@ def _sum_and_transpose(source: Array, ids: Ids, dst: Ids) -> Array:
     return result[spread] if None in spread else result
 
 
-def written_out(source: Any) -> Array:
+def to_dense(source: Any) -> Array:
     return source.dense() if isinstance(source, SelectionNode) else source
 
 
@@ -125,7 +129,7 @@ def eval(node: TensorNode) -> Array:
     [[7.0, 10.0], [15.0, 22.0]]
     """
     check_tensors("eval", [node])
-    forget_stale([node])
+    invalidate_stale([node])
     return own_copy(value_of(node))
 
 
@@ -147,12 +151,12 @@ def forward(node: TensorNode) -> Array:
     [15.0, 18.0]
     """
     check_tensors("forward", [node])
-    nodes = ancestors([node], of=_made_of)
+    nodes = ancestors([node], predecessors=_lazy_sources)
     if scalars := [
         scalar for leaf in nodes if isinstance(leaf, LeafNode) for scalar in leaf.nodes or () if scalar.last
     ]:
         Graph.forward(*scalars)
-    forget_stale([node])  # updates the Watches of the leaves
+    invalidate_stale([node])  # updates the Watches of the leaves
     for ancestor in nodes:
         if ancestor.reads:
             ancestor._value = None
@@ -161,28 +165,28 @@ def forward(node: TensorNode) -> Array:
 
 def value_of(node: TensorNode) -> Array:
     """The array of a node; computes and caches what is missing, without checking for stale values."""
-    now = next(ticks)
-    nodes = missing(node, lambda ancestor: ancestor._value is not None)
+    start_tick = next(ticks)
+    nodes = missing_ancestors(node, lambda ancestor: ancestor._value is not None)
     check_fed(nodes)
     with np.errstate(all="ignore"):  # IEEE 754: NaN and infinity are results, not warnings
-        for recipe in recipes(nodes, node):
-            keep(recipe.node, computed(recipe, operand), now)
-    return written_out(operand(node))
+        for step in plan_evaluation(nodes, node):
+            cache_value(step.node, computed(step, cached_array), start_tick)
+    return to_dense(cached_array(node))
 
 
-def keep(node: TensorNode, value: Array, now: int) -> None:
+def cache_value(node: TensorNode, value: Array, now: int) -> None:
     """Cache an array on its node. now: a tick taken before the leaves were read."""
     node._value, node._version, node.is_settled = value, now, False
 
 
-def forget_stale(outputs: Iterable[TensorNode]) -> list[TensorNode]:
+def invalidate_stale(outputs: Iterable[TensorNode]) -> list[TensorNode]:
     """Drop cached values of ancestors that are older than a leaf that they depend on; returns the affected nodes."""
     now = next(ticks)
     newest: dict[TensorNode, int] = {}  # for each node the version of the newest leaf that it depends on
     seen: dict[Watch, int] = {}  # versions of watched arrays, each compared only once
     watched: set[TensorNode] = set()  # nodes that depend on an array that can be written in place
     forgotten = []
-    for node in ancestors(outputs, of=lambda tensor: () if _is_fresh(tensor) else _made_of(tensor)):
+    for node in ancestors(outputs, predecessors=lambda tensor: () if _is_fresh(tensor) else _lazy_sources(tensor)):
         if isinstance(node, LeafNode):
             newest[node] = node._version
             if node.watch is not None:
@@ -191,7 +195,7 @@ def forget_stale(outputs: Iterable[TensorNode]) -> list[TensorNode]:
                     seen[node.watch] = node.watch.look(node.held)
                 newest[node] = now if scalars_are_stale(node) else max(node._version, seen[node.watch])
         elif not _is_fresh(node):
-            sources = _made_of(node)
+            sources = _lazy_sources(node)
             newest[node] = max((newest.get(source, 0) for source in sources), default=0)
             if not watched.isdisjoint(sources):
                 watched.add(node)
@@ -207,35 +211,39 @@ def forget_stale(outputs: Iterable[TensorNode]) -> list[TensorNode]:
 
 def refresh(outputs: Iterable[TensorNode]) -> None:
     """Recompute stale cached values among the ancestors; those that cannot be computed are only dropped."""
-    for node in forget_stale(outputs):
+    for node in invalidate_stale(outputs):
         with suppress(PlaceHolderError, StaleGraphError, PlaceError):
             value_of(node)
 
 
-def _made_of(node: TensorNode) -> Sequence[TensorNode]:
+def _lazy_sources(node: TensorNode) -> Sequence[TensorNode]:
     """The sources; of a scan that is not unrolled yet its inputs instead, so that the traversal does not unroll it."""
-    return node.sources if "sources" in vars(node) else node.behind
+    return node.sources if "sources" in vars(node) else node.backward_sources
 
 
 def _is_fresh(node: TensorNode) -> bool:
     return node.is_settled and node._value is not None and node._version >= Clock.written
 
 
-def computed(recipe: Recipe, value: Callable[[TensorNode], Any]) -> Array:
+def computed(step: EvalStep, value: Callable[[TensorNode], Any]) -> Array:
     """Evaluate one node; `value` maps the tensors that it reads to their arrays.
 
     A node with a kernel (`direct`) falls back to its composition if the kernel declines (None), or if its result
     is not finite and structural zeros are involved.
     """
-    node = recipe.node
+    node = step.node
     if not node.direct:
-        return _by_kind(node, recipe.factors, value)
+        return _evaluate_by_kind(node, step.factors, value)
     result = node.direct.compute(*map(value, node.direct.sources))
-    wild = multiplies(node) and any(map(may_have_holes, node.sources))
-    return inside(node, value, node.reads)(node) if result is None or (wild and not is_finite(result)) else result
+    may_need_masks = is_product(node) and any(map(may_have_structural_zeros, node.sources))
+    return (
+        evaluate_composition(node, value, node.reads)(node)
+        if result is None or (may_need_masks and not is_finite(result))
+        else result
+    )
 
 
-def inside(
+def evaluate_composition(
     node: TensorNode, value: Callable[[TensorNode], Any], ends: Collection[TensorNode]
 ) -> Callable[[TensorNode], Any]:
     """Evaluate a node and the nodes inside it by its composition, without kernels; returns a reader of their values.
@@ -247,18 +255,18 @@ def inside(
     def read(each: TensorNode) -> Any:
         return values[each] if each in values else value(each)
 
-    for ancestor in ancestors([node], of=lambda tensor: () if tensor in ends else tensor.sources):
+    for ancestor in ancestors([node], predecessors=lambda tensor: () if tensor in ends else tensor.sources):
         if ancestor.sources and ancestor not in ends:
             factors = list_factors(ancestor) if isinstance(ancestor, LinearNode) else []
-            values[ancestor] = _by_kind(ancestor, factors, read)
+            values[ancestor] = _evaluate_by_kind(ancestor, factors, read)
     return read
 
 
-class _Inside(Calculus):
+class _CompositionCalculus(Calculus):
     """The calculus on arrays restricted to one node's composition: no kernels, and no further than what it reads."""
 
     def __init__(self, node: TensorNode, value: Callable[[TensorNode], Any]) -> None:
-        super().__init__(Arrays(), (), value)
+        super().__init__(ArrayAlgebra(), (), value)
         self.ends = {*node.reads}
 
     def vjp_kernel(self, node: TensorNode) -> None:
@@ -268,9 +276,9 @@ class _Inside(Calculus):
         return () if node in self.ends else node.sources
 
 
-def _by_kind(node: TensorNode, factors: Factors, value: Callable[[TensorNode], Any]) -> Array:
-    algebra = Arrays()
-    if multiplies(node):
+def _evaluate_by_kind(node: TensorNode, factors: Factors, value: Callable[[TensorNode], Any]) -> Array:
+    algebra = ArrayAlgebra()
+    if is_product(node):
         return _multiply_factors(node, factors, value)
     if isinstance(node, LinearNode):
         return algebra.linear(node.op, node.index, *map(value, node.sources))
@@ -287,17 +295,17 @@ def _multiply_factors(node: LinearNode, sources: Factors, value: Callable[[Tenso
     if len(sources) > 2 or node.index.dummies:
         result = product([(value(source), ids) for source, ids in sources], node.index.dst)
     else:
-        result = Arrays().linear(node.op, node.index, *map(value, node.sources))
-    if (len(sources) == 2 and not any(map(may_have_holes, node.sources))) or is_finite(result):
+        result = ArrayAlgebra().linear(node.op, node.index, *map(value, node.sources))
+    if (len(sources) == 2 and not any(map(may_have_structural_zeros, node.sources))) or is_finite(result):
         return result
     if len(sources) > 2:
-        return inside(node, value, {source for source, _ in sources})(node)
+        return evaluate_composition(node, value, {source for source, _ in sources})(node)
     pair = [value(source) for source in node.sources]
-    masks = [there(source, array, Arrays()) for source, array in zip(node.sources, pair)]
+    masks = [find_nonzero(source, array, ArrayAlgebra()) for source, array in zip(node.sources, pair)]
     return product(factors(node.index, *pair), node.index.dst, factors(node.index, *masks))
 
 
-def operand(node: TensorNode) -> Any:
+def cached_array(node: TensorNode) -> Any:
     """The cached array of a node, or the array of a leaf; a selection is returned as the node itself (not dense)."""
     if isinstance(node, SelectionNode):
         return node

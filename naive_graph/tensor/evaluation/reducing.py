@@ -1,6 +1,6 @@
 """Reduce arrays along axes (max, argmax, logsumexp, ...): a left fold for few entries, else one library call.
 
-The rules are those of tensor/reduction.py: "maximum", "argmax", "logsumexp", ...
+The rules are those of tensor/reduction_node.py: "maximum", "argmax", "logsumexp", ...
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .arrays import Array, namespace
-from .entries import VALUES, floats, full, logsumexp, where
+from .entries import VALUES, fill_like, logsumexp, mask_to_floats, where
 from .gather_scatter import permute_axes
 
 FEW = 16  # up to so many entries along the reduced axes, an array is reduced by a fold
@@ -29,9 +29,9 @@ def reduce_array(rule: str, x: Array, count: int) -> Array:
     return WHOLE[rule](xp, x.reshape((*lead, prod(extents))))
 
 
-def _first_place(xp: Any, *xs: Array) -> Array:
+def _argmax_fold(xp: Any, *xs: Array) -> Array:
     """Argmax over several arrays: the index of the first largest; NaN counts as the largest."""
-    top, position = VALUES["top"](xp, *xs), full(xp, xs[0], 0.0)
+    top, position = VALUES["top"](xp, *xs), fill_like(xp, xs[0], 0.0)
     for index, array in reversed(list(enumerate(xs))):
         position = xp.where((array == top) | (array != array), float(index), position)
     return position
@@ -42,19 +42,19 @@ def softmax(xp: Any, x: Array, axes: tuple[int, ...]) -> Array:
     order = [axis for axis in range(x.ndim) if axis not in axes]
     lead = [1 if axis in axes else extent for axis, extent in enumerate(x.shape)]
     top = reduce_array("peak", permute_axes(x, [*order, *axes]), len(axes)).reshape(lead)
-    weights = xp.where(abs(top) == math.inf, floats(x == top, x), xp.exp(x - top))
+    weights = xp.where(abs(top) == math.inf, mask_to_floats(x == top, x), xp.exp(x - top))
     return weights / weights.sum(axes).reshape(lead)
 
 
 def product_of_others(xp: Any, x: Array) -> Array:
     """For each entry the product of all others along the last axis, from prefix and suffix products."""
-    one = full(xp, x[..., :1], 1.0)
-    before = xp.concatenate([one, x[..., :-1]], -1).cumprod(-1)
-    behind = xp.flip(xp.concatenate([one, xp.flip(x[..., 1:], (x.ndim - 1,))], -1).cumprod(-1), (x.ndim - 1,))
-    return before * behind
+    one = fill_like(xp, x[..., :1], 1.0)
+    prefix = xp.concatenate([one, x[..., :-1]], -1).cumprod(-1)
+    suffix = xp.flip(xp.concatenate([one, xp.flip(x[..., 1:], (x.ndim - 1,))], -1).cumprod(-1), (x.ndim - 1,))
+    return prefix * suffix
 
 
-def _log_of_sum(xp: Any, x: Array) -> Array:
+def _logsumexp_axis(xp: Any, x: Array) -> Array:
     top = WHOLE["maximum"](xp, x)
     finite = where(xp, abs(top) < math.inf, top, 0.0)
     return where(xp, abs(top) < math.inf, finite + xp.log(xp.exp(x - finite[..., None]).sum(-1)), top)
@@ -64,13 +64,13 @@ FOLDS: dict[str, Callable[..., Array]] = {
     "minimum": lambda xp, *xs: reduce(lambda a, b: VALUES["minimum"](xp, a, b), xs),
     "mul": VALUES["mul"],
     "logsumexp": logsumexp,
-    "argmax": _first_place,
+    "argmax": _argmax_fold,
     **dict.fromkeys(("maximum", "first_maximum", "peak"), VALUES["top"]),
 }
 WHOLE: dict[str, Callable[..., Array]] = {  # along the last axis of one array
     "minimum": lambda xp, x: getattr(x, "amin", x.min)(-1),
     "mul": lambda xp, x: x.prod(-1),
-    "logsumexp": _log_of_sum,
-    "argmax": lambda xp, x: floats(x.argmax(-1), x),
+    "logsumexp": _logsumexp_axis,
+    "argmax": lambda xp, x: mask_to_floats(x.argmax(-1), x),
     **dict.fromkeys(("maximum", "first_maximum", "peak"), lambda xp, x: getattr(x, "amax", x.max)(-1)),
 }

@@ -104,13 +104,13 @@ class BulkWriter:
     def product(self, left: Rows, right: Rows) -> Rows:
         """left * right, entry by entry; structural zeros and ones are folded without a node."""
         result = np.where((left == ZERO) | (right == ZERO), ZERO, np.where(left == ONE, right, left))
-        todo = (left >= 0) & (right >= 0)
-        return self._filled(result, todo, MUL, left, right)
+        needs_node = (left >= 0) & (right >= 0)
+        return self._filled(result, needs_node, MUL, left, right)
 
-    def multiply_by_mask(self, taken: Rows, rows: Rows) -> Rows:
+    def multiply_by_mask(self, mask: Rows, rows: Rows) -> Rows:
         """where(taken, rows, 0), entry by entry: the product with zeros and ones known only at run time."""
-        result = np.where(rows == ONE, taken, ZERO)
-        return self._filled(result, rows >= 0, WHERE, taken, rows, np.full_like(rows, self.constant(0.0)))
+        result = np.where(rows == ONE, mask, ZERO)
+        return self._filled(result, rows >= 0, WHERE, mask, rows, np.full_like(rows, self.constant(0.0)))
 
     def add_or_subtract(self, rule: Rule, left: Rows, right: Rows) -> Rows:
         """left + right or left - right, entry by entry; structural zeros are folded without a node."""
@@ -121,15 +121,15 @@ class BulkWriter:
             result = self._filled(result, (left == ZERO) & (right != ZERO), NEG, right)
         return self._filled(result, (left != ZERO) & (right != ZERO), rule, left, right)
 
-    def _filled(self, result: Rows, todo: Rows, rule: Rule, *operands: Rows) -> Rows:
-        if todo.all():
+    def _filled(self, result: Rows, needs_node: Rows, rule: Rule, *operands: Rows) -> Rows:
+        if needs_node.all():
             return self.apply(rule, *operands)
-        if todo.any():
+        if needs_node.any():
             result = result.copy()
-            result[todo] = self.apply(rule, *(operand[todo] for operand in operands))
+            result[needs_node] = self.apply(rule, *(operand[needs_node] for operand in operands))
         return result
 
-    def sums(self, table: Rows) -> Rows:
+    def sum_lines(self, table: Rows) -> Rows:
         """One n-ary sum for each line of a 2-D array of rows; structural zeros are left out."""
         if table.shape[1] == 1:
             return table[:, 0]

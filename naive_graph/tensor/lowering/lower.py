@@ -24,17 +24,17 @@ from ...core.plan import plan_for
 from ...core.progress import progress
 from ...core.tables import NodeRange, Tables
 from ...errors import BudgetError, NodeError, PlaceHolderError, ShapeError, StaleGraphError
+from ...graph.node_factory import handle, truncate_if_unreferenced
 from ...graph.nodes import Node
-from ...graph.registry import handle, truncate_if_unreferenced
 from ...graph.run_checks import check_fresh
 from ..base import TensorNode, check_tensors, method, size_of
 from ..differentiate import ancestors
 from ..evaluation.arrays import Array, as_array
-from ..evaluation.evaluate import forget_stale, value_of
+from ..evaluation.evaluate import invalidate_stale, value_of
 from ..index import Shape
 from ..nodes import LeafNode, LinearNode, NonlinearNode, TransformNode
-from ..reduction import ReductionNode
-from ..selection import SelectionNode
+from ..reduction_node import ReductionNode
+from ..sparse_selector import SelectionNode
 from .bulk import BulkWriter, Rows
 from .lower_node import LoweredRows, lower_node, materialize, needs_guard
 from .scalars import STEPS
@@ -134,9 +134,9 @@ def lower(tensor: TensorNode, budget: int = BUDGET) -> Lowered:
 
 def _check_places(tensor: TensorNode) -> None:
     """Raise PlaceError if run-time indices (`W.gather(i)`) are known now and out of range: scalars give NaN."""
-    choices = [node for node in ancestors([tensor]) if node.direct and node.direct.check]
-    forget_stale(choices)
-    for node in choices:
+    run_time_gathers = [node for node in ancestors([tensor]) if node.direct and node.direct.check]
+    invalidate_stale(run_time_gathers)
+    for node in run_time_gathers:
         with suppress(PlaceHolderError, StaleGraphError):  # indices without values yet are checked when fed
             value_of(node)
 
@@ -146,11 +146,11 @@ def _find_outdated_leaves(tensor: TensorNode, tables: Tables) -> list[tuple[Leaf
     leaves = [
         ancestor for ancestor in ancestors([tensor]) if isinstance(ancestor, LeafNode) and ancestor in tables.unfolded
     ]
-    pairs = [(leaf, tables.unfolded[leaf]) for leaf in leaves if not leaf.structural and leaf.nodes is None]
+    pairs = [(leaf, tables.unfolded[leaf]) for leaf in leaves if not leaf.is_structural and leaf.nodes is None]
     return [(leaf, lowered) for leaf, lowered in pairs if lowered.version < leaf.version() and leaf.held is not None]
 
 
-def is_lowered_now(tensor: TensorNode) -> bool:
+def is_up_to_date(tensor: TensorNode) -> bool:
     """Whether the scalar nodes of a lowered tensor are up to date with the current leaves."""
     tables = tensor.home
     if _find_outdated_leaves(tensor, tables):
@@ -170,22 +170,24 @@ def _lower(tensor: TensorNode, tables: Tables) -> None:
         tables.mark(),
         {node: tables.unfolded[node] for node in ancestors([tensor]) if node in tables.unfolded},
     )
-    drafts: dict[Any, LoweredRows] = {}
+    new_lowered: dict[Any, LoweredRows] = {}
     try:
         with tables.numbering() as first:
             writer = BulkWriter(tables, first)
-            for node in progress(_waiting(tensor, tables), label="lower"):
-                drafts[node] = lower_node(node, writer, ChainMap(drafts, lowered_before))
-            drafts[tensor, WRITTEN] = _asked_for(drafts.get(tensor) or lowered_before[tensor], writer)
+            for node in progress(_not_lowered_yet(tensor, tables), label="lower"):
+                new_lowered[node] = lower_node(node, writer, ChainMap(new_lowered, lowered_before))
+            new_lowered[tensor, WRITTEN] = _materialize_output(
+                new_lowered.get(tensor) or lowered_before[tensor], writer
+            )
             if writer.end > writer.first:
                 writer.flush()
-        _keep(tables, drafts)
+        _record_rows(tables, new_lowered)
     except BaseException:
         truncate_if_unreferenced(tables, mark)
         raise
 
 
-def _keep(tables: Tables, drafts: dict[Any, LoweredRows]) -> None:
+def _record_rows(tables: Tables, drafts: dict[Any, LoweredRows]) -> None:
     """Record which tensor the new rows belong to."""
     for key, lowered in drafts.items():
         if lowered.size and isinstance(key, TensorNode):
@@ -194,7 +196,7 @@ def _keep(tables: Tables, drafts: dict[Any, LoweredRows]) -> None:
     tables.unfolded.update(drafts)
 
 
-def _asked_for(lowered: LoweredRows, writer: BulkWriter) -> LoweredRows:
+def _materialize_output(lowered: LoweredRows, writer: BulkWriter) -> LoweredRows:
     """The rows of the requested tensor, with Constants in place of structural zeros and ones."""
     rows, first = materialize(lowered.rows), writer.end
     if (rows < 0).any():
@@ -231,10 +233,12 @@ def element_of(node: Node) -> Element | None:
                 tensor, tuple(int(coordinate) for coordinate in np.unravel_index(position, tensor.shape)), exact
             )
         exact = False
-        onward = [consumer for consumer in tables.consumers(row) if block.first <= consumer < block.first + block.size]
-        if not onward:
+        inner_consumers = [
+            consumer for consumer in tables.consumers(row) if block.first <= consumer < block.first + block.size
+        ]
+        if not inner_consumers:
             return None
-        row = onward[0]
+        row = inner_consumers[0]
     return None
 
 
@@ -244,7 +248,7 @@ def element_of(node: Node) -> Element | None:
 def estimate(tensor: TensorNode) -> int:
     """An upper bound on the scalar nodes that lowering would append (shared Constants not counted)."""
     check_tensors("estimate", [tensor])
-    return sum(_size(node) for node in _waiting(tensor, tensor.home))
+    return sum(_estimate_node(node) for node in _not_lowered_yet(tensor, tensor.home))
 
 
 def _check_budget(tensor: TensorNode, tables: Tables, budget: int) -> None:
@@ -257,13 +261,13 @@ def _check_budget(tensor: TensorNode, tables: Tables, budget: int) -> None:
         )
 
 
-def _waiting(tensor: TensorNode, tables: Tables) -> list[TensorNode]:
+def _not_lowered_yet(tensor: TensorNode, tables: Tables) -> list[TensorNode]:
     return [node for node in ancestors([tensor]) if node not in tables.unfolded]
 
 
-def _size(node: TensorNode) -> int:
+def _estimate_node(node: TensorNode) -> int:
     if isinstance(node, LeafNode):
-        return 0 if node.structural or node.nodes is not None else node.size
+        return 0 if node.is_structural or node.nodes is not None else node.size
     if isinstance(node, NonlinearNode):
         return node.size * sum(1 for kind in node.function.plan.kinds if kind >= 0)
     if isinstance(node, ReductionNode):

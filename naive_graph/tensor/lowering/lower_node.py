@@ -18,8 +18,8 @@ from ..base import TensorNode, size_of
 from ..evaluation.gather_scatter import scatter_rounds
 from ..index import Ids, Shape
 from ..nodes import LeafNode, LeafType, LinearNode, NonlinearNode, OpType, TransformNode
-from ..reduction import Places, ReductionNode
-from ..selection import Picker, SelectionNode
+from ..reduction_node import ReductionAxes, ReductionNode
+from ..sparse_selector import AxisSelection, SelectionNode
 from .bulk import ADD, DIV, ONE, SUB, ZERO, BulkWriter, Rows
 from .scalars import SCALARS
 
@@ -83,7 +83,7 @@ def _lower_leaf(node: LeafNode, writer: BulkWriter) -> Rows:
     if node.nodes is not None:
         return np.array([scalar.row for scalar in node.nodes], dtype=np.int32)
     values = None if node.held is None else np.asarray(node.held)
-    if node.structural:
+    if node.is_structural:
         return np.where(values == 0.0, ZERO, ONE)
     return writer.leaves(LEAF_KINDS[node.leaf_type], values, node.size)
 
@@ -111,15 +111,15 @@ def _lower_transform(node: TransformNode, writer: BulkWriter, rows: Rows) -> Row
     dummies = [index for index in node.index.src if index < 0]
     table = rows.transpose([node.index.src.index(axis_id) for axis_id in (*kept_ids, *dummies)])
     shape = table.shape[: len(kept_ids)]
-    totals = writer.scale_by(writer.sums(table.reshape(size_of(shape), -1)), node.alpha).reshape(shape)
+    totals = writer.scale_by(writer.sum_lines(table.reshape(size_of(shape), -1)), node.alpha).reshape(shape)
     sizes = iter(shape)
     return np.broadcast_to(totals.reshape([next(sizes) if index > 0 else 1 for index in node.index.dst]), node.shape)
 
 
 def _lower_reduction(node: ReductionNode, writer: BulkWriter, rows: Rows) -> Rows:
     """Reshape the source to one line of rows for each result entry, then reduce the lines."""
-    places = Places.of(node.index)
-    order = [axis_id - 1 for axis_id in (*places.kept, *places.dropped)]
+    axes = ReductionAxes.of(node.index)
+    order = [axis_id - 1 for axis_id in (*axes.kept, *axes.dropped)]
     table = writer.real(rows.transpose(order).reshape(node.size, -1))
     if table.shape[1] == 1 and node.rule != "argmax":
         return writer.apply(RULES["held"], table[:, 0]) if node.rule == "peak" else table[:, 0]
@@ -129,9 +129,9 @@ def _lower_reduction(node: ReductionNode, writer: BulkWriter, rows: Rows) -> Row
 def _lower_linear(node: LinearNode, writer: BulkWriter, sources: list[Rows]) -> Rows:
     index = node.index
     if node.op == OpType.mul:
-        picked = _select_rows(node, writer, sources)
-        if picked is not None:
-            return picked
+        selected = _lower_selection(node, writer, sources)
+        if selected is not None:
+            return selected
     left, right = (materialize(rows) for rows in sources)
     grid = (*index.dst, *index.dummies)
     extents = dict(zip(index.left, left.shape)) | dict(zip(index.right, right.shape))
@@ -147,32 +147,32 @@ def _lower_linear(node: LinearNode, writer: BulkWriter, sources: list[Rows]) -> 
         terms = writer.product(left_grid, right_grid)
     table = terms.reshape(node.size, -1)
     if node.op == OpType.mul and masks and needs_guard(node.sources[masks[0]]):
-        table = np.column_stack([table, _guard(node, masks[0], sources[masks[0]], writer)])
-    return writer.sums(table)
+        table = np.column_stack([table, _out_of_range_guard(node, masks[0], sources[masks[0]], writer)])
+    return writer.sum_lines(table)
 
 
 def _is_one_hot(node: TensorNode) -> bool:
     """Whether a source of a product is a one-hot whose indices are known only at run time."""
-    return isinstance(node, NonlinearNode) and node.structural
+    return isinstance(node, NonlinearNode) and node.is_structural
 
 
 def needs_guard(hot: TensorNode) -> bool:
     """Whether its indices may be out of range at run time (computed or fed); known ones are checked by `lower`."""
     if hot.direct is None or hot.direct.check is None:
         return False
-    places = hot.direct.sources[0]
-    return not isinstance(places, LeafNode) or places.leaf_type != LeafType.CONSTANT
+    indices = hot.direct.sources[0]
+    return not isinstance(indices, LeafNode) or indices.leaf_type != LeafType.CONSTANT
 
 
-def _guard(node: LinearNode, position: int, rows: Rows, writer: BulkWriter) -> Rows:
+def _out_of_range_guard(node: LinearNode, position: int, rows: Rows, writer: BulkWriter) -> Rows:
     """A term for each entry of the node: 0, or NaN if an index that it reads is out of range."""
-    chosen = writer.sums(rows.reshape(-1, rows.shape[-1]))  # 1, or 0 for a place outside
+    chosen = writer.sum_lines(rows.reshape(-1, rows.shape[-1]))  # 1, or 0 for a place outside
     zero = np.array([writer.constant(0.0)])
     guards, ids = writer.apply(DIV, zero, chosen).reshape(rows.shape[:-1]), node.index[1 + position][:-1]
     kept = [axis_id for axis_id in node.index.dst if axis_id in ids]
     lines = guards.transpose([*map(ids.index, kept), *(place for place, axis_id in enumerate(ids) if axis_id < 0)])
     shape = lines.shape[: len(kept)]
-    totals = writer.sums(lines.reshape(size_of(shape), -1)).reshape(shape)
+    totals = writer.sum_lines(lines.reshape(size_of(shape), -1)).reshape(shape)
     return _broadcast_to_grid(totals, tuple(kept), node.index.dst, node.shape)
 
 
@@ -188,7 +188,7 @@ def _broadcast_to_grid(rows: Rows, ids: Ids, grid: Ids, shape: Shape) -> Rows:
 # --- selections ---------------------------------------------------------------
 
 
-def _select_rows(node: LinearNode, writer: BulkWriter, sources: list[Rows]) -> Rows | None:
+def _lower_selection(node: LinearNode, writer: BulkWriter, sources: list[Rows]) -> Rows | None:
     """A contraction with one selection as a gather or scatter-add of rows; None if it cannot be done so."""
     selections = [position for position, rows in enumerate(sources) if isinstance(rows, LazySelection)]
     if len(selections) != 1:
@@ -207,7 +207,7 @@ def _select_rows(node: LinearNode, writer: BulkWriter, sources: list[Rows]) -> R
 
 
 def _gather_or_scatter(
-    writer: BulkWriter, rows: Rows, ids: Ids, selection: SelectionNode, picker: Picker, axis_ids: Ids,
+    writer: BulkWriter, rows: Rows, ids: Ids, selection: SelectionNode, picker: AxisSelection, axis_ids: Ids,
     kept_ids: set[int],
 ) -> tuple[Rows, Ids] | None:  # fmt: skip
     """Apply one picker: gather if the rows have the axis that it indexes, scatter-add if they have its own axes.
@@ -228,7 +228,7 @@ def _gather_or_scatter(
     return None
 
 
-def _scatter_add_rows(writer: BulkWriter, rows: Rows, selection: SelectionNode, picker: Picker) -> Rows:
+def _scatter_add_rows(writer: BulkWriter, rows: Rows, selection: SelectionNode, picker: AxisSelection) -> Rows:
     """Scatter-add of rows: replace the picker's axes, the first of `rows`, by the axis that they index into."""
     size = selection.shape[picker.axis]
     others = rows.shape[len(picker.axes) :]
@@ -237,4 +237,4 @@ def _scatter_add_rows(writer: BulkWriter, rows: Rows, selection: SelectionNode, 
     picks = picker.picks(selection.shape).ravel()
     flat = rows.reshape(len(picks), -1)
     terms = [np.where(present[:, None], flat[sources], ZERO) for present, sources in scatter_rounds(picks, size)]
-    return writer.sums(np.stack(terms, -1).reshape(size * flat.shape[1], -1)).reshape(size, *others)
+    return writer.sum_lines(np.stack(terms, -1).reshape(size * flat.shape[1], -1)).reshape(size, *others)

@@ -21,7 +21,7 @@ def _n_ary(name: str) -> Callable[[BulkWriter, Rows], Rows]:
     return lambda writer, table: writer.append(RULES[name].number, table.shape[1], table, len(table))
 
 
-def _held(writer: BulkWriter, table: Rows, rule: Rule = RULES["maximum"]) -> Rows:
+def _detached_extremum(writer: BulkWriter, table: Rows, rule: Rule = RULES["maximum"]) -> Rows:
     """The maximum (or minimum) of each line as a fold, under stop_gradient (the rule "held")."""
     top = table[:, 0]
     for column in table.T[1:]:
@@ -32,17 +32,17 @@ def _held(writer: BulkWriter, table: Rows, rule: Rule = RULES["maximum"]) -> Row
 def _share_extremum(writer: BulkWriter, table: Rows, rule: Rule) -> Rows:
     """The maximum (or minimum) as the sum of x / count over the tied entries, so that they share its gradient."""
     size, flat = table.shape[1], table.reshape(-1)
-    top = _held(writer, table, rule)
+    top = _detached_extremum(writer, table, rule)
     pair = [flat, np.repeat(top, size)]
-    beaten = writer.apply(LESS, *(pair if rule.name == "maximum" else pair[::-1]))
+    is_not_extreme = writer.apply(LESS, *(pair if rule.name == "maximum" else pair[::-1]))
     zero, one = (np.full(len(flat), writer.constant(value), dtype=np.int32) for value in (0.0, 1.0))
-    count = writer.append(ADD.number, size, writer.apply(SUB, one, beaten), len(table))
+    count = writer.append(ADD.number, size, writer.apply(SUB, one, is_not_extreme), len(table))
     count = writer.apply(WHERE, writer.apply(EQUAL, top, top), count, top)  # if top is NaN, so are all slopes
-    shares = writer.apply(WHERE, beaten, zero, writer.apply(DIV, flat, np.repeat(count, size)))
+    shares = writer.apply(WHERE, is_not_extreme, zero, writer.apply(DIV, flat, np.repeat(count, size)))
     return writer.append(ADD.number, size, shares, len(table))
 
 
-def _first(writer: BulkWriter, table: Rows, place: bool = False) -> Rows:
+def _first_maximum(writer: BulkWriter, table: Rows, place: bool = False) -> Rows:
     """The first maximum of each line (place: its index instead), as a fold.
 
     The next entry replaces the current one if not (next <= current) and the current one is not NaN: so a larger
@@ -62,10 +62,10 @@ def _first(writer: BulkWriter, table: Rows, place: bool = False) -> Rows:
 SCALARS: dict[str, Callable[[BulkWriter, Rows], Rows]] = {
     "mul": _n_ary("mul"),
     "logsumexp": _n_ary("logsumexp"),
-    "peak": _held,
+    "peak": _detached_extremum,
     "maximum": lambda writer, table: _share_extremum(writer, table, RULES["maximum"]),
     "minimum": lambda writer, table: _share_extremum(writer, table, RULES["minimum"]),
-    "first_maximum": _first,
-    "argmax": lambda writer, table: _first(writer, table, place=True),
+    "first_maximum": _first_maximum,
+    "argmax": lambda writer, table: _first_maximum(writer, table, place=True),
 }
 STEPS = {"peak": 1, "maximum": 6, "minimum": 6, "first_maximum": 4, "argmax": 5}  # the most nodes per entry

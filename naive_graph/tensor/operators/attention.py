@@ -9,12 +9,12 @@ import numpy as np
 
 from ...core.catalogue import less, where
 from ...errors import ShapeError
-from .. import arithmetic, reduce
+from .. import arithmetic, reductions_api
 from ..base import TensorNode
 from ..nodes import LeafNode
 from .examples import example
-from .kinds import entry
-from .mapping import Attribute, Onnx, truth
+from .families import map_entries
+from .mapping import Attribute, Onnx, to_bool
 from .matrices import transpose_matrices
 from .moves import Extents
 from .properties import Maybe, MaybeReal, Tensor
@@ -36,7 +36,7 @@ def _infer_attention_shape(q: Extents, k: Extents, v: Extents, mask: Any) -> Ext
 @composition(
     example((2, 3), (4, 3), (4, 2)), example((1, 3, 2), (1, 3, 2), (1, 3, 2), causal=True),
     example((2, 3), (2, 3), (2, 2), (2, 2), scale=0.5), shape=_infer_attention_shape,
-    onnx=Onnx("Attention", causal=Attribute("is_causal", 0, truth), scale=Attribute("scale", None), since=23,
+    onnx=Onnx("Attention", causal=Attribute("is_causal", 0, to_bool), scale=Attribute("scale", None), since=23,
               prepared=("q_num_heads", "kv_num_heads"), harmless=("softmax_precision",),
               refused={"softcap": 0.0, "qk_matmul_output_mode": 0, "left_window_size": -1, "right_window_size": -1}),
 )  # fmt: skip
@@ -53,13 +53,13 @@ def attention(
     scores = scores if mask is None else scores + mask
     if causal:
         seen = LeafNode.constant(np.broadcast_to(np.tri(*scores.shape[-2:]), scores.shape))
-        scores = entry(lambda s, x: where(s, x, -inf), seen, scores)
+        scores = map_entries(lambda s, x: where(s, x, -inf), seen, scores)
     return arithmetic.matmul(softmax(scores) if mask is None else _compute_masked_softmax(scores), v)
 
 
 def _compute_masked_softmax(scores: TensorNode) -> TensorNode:
     """The softmax of each row; zeros for a fully masked row (as in torch) instead of 0 / 0."""
-    top = reduce.over(scores, "peak", -1, True)
-    hidden = arithmetic.broadcast(entry(lambda t: less(t, LOWEST), top), scores.shape)
-    shares = softmax(entry(lambda h, s: where(h, 0.0, s), hidden, scores))
-    return entry(lambda h, s: where(h, 0.0, s), hidden, shares)
+    top = reductions_api.make_reduction(scores, "peak", -1, True)
+    hidden = arithmetic.broadcast(map_entries(lambda t: less(t, LOWEST), top), scores.shape)
+    shares = softmax(map_entries(lambda h, s: where(h, 0.0, s), hidden, scores))
+    return map_entries(lambda h, s: where(h, 0.0, s), hidden, shares)

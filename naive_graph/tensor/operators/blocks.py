@@ -10,29 +10,29 @@ import numpy as np
 from ...errors import ShapeError
 from .examples import example
 from .mapping import REQUIRED, Attribute, Fixed, Input, Onnx, TensorFlow, both_sides
-from .moves import Extents, move, moved, number_entries
+from .moves import Extents, flat_indices, gather_flat, movement_operator
 from .properties import Layout, Pairs, Size, Tensor, Wholes, one_of
 
 
-def _check_blocks(x: Extents, block: int, data_format: str, deeper: bool) -> None:
+def _check_blocks(x: Extents, block: int, data_format: str, to_depth: bool) -> None:
     if len(x) != 4:
         raise ShapeError(f"x has shape {x}. It takes images: (batch, rows, columns, channels).")
     _, h, w, c = x if data_format == "NHWC" else (x[0], x[2], x[3], x[1])
-    if (h % block or w % block) if deeper else c % block**2:
+    if (h % block or w % block) if to_depth else c % block**2:
         raise ShapeError(f"block={block} does not divide shape {x}. Choose one that does.")
 
 
-def _last(x: Extents, data_format: str) -> Any:
+def _to_channels_last(x: Extents, data_format: str) -> Any:
     """Flat indices of the image's entries, as an array with channels last."""
-    table = number_entries(x)
+    table = flat_indices(x)
     return table if data_format == "NHWC" else table.transpose(0, 2, 3, 1)
 
 
-def _back(table: Any, data_format: str) -> Any:
+def _from_channels_last(table: Any, data_format: str) -> Any:
     return table if data_format == "NHWC" else table.transpose(0, 3, 1, 2)
 
 
-@move(
+@movement_operator(
     example((1, 2, 1, 8), block=2), example((1, 8, 1, 2), block=2, data_format="NCHW"),
     example((1, 8, 1, 2), block=2, data_format="NCHW", mode="CRD"),
     shape=lambda x, block, data_format: _check_blocks(x, block, data_format, False),
@@ -44,16 +44,16 @@ def depth_to_space(
     x: Tensor, block: Size, data_format: Layout = "NHWC", mode: Annotated[str, one_of("DCR", "CRD")] = "DCR"
 ) -> Any:
     """Rearrange channels into spatial blocks; mode: whether the block index comes first (DCR) or last in a channel."""
-    table = _last(x.shape, data_format)
+    table = _to_channels_last(x.shape, data_format)
     n, h, w, c = table.shape
     if mode == "DCR":
         table = table.reshape(n, h, w, block, block, c // block**2).transpose(0, 1, 3, 2, 4, 5)
     else:
         table = table.reshape(n, h, w, c // block**2, block, block).transpose(0, 1, 4, 2, 5, 3)
-    return moved(x, _back(table.reshape(n, h * block, w * block, c // block**2), data_format))
+    return gather_flat(x, _from_channels_last(table.reshape(n, h * block, w * block, c // block**2), data_format))
 
 
-@move(
+@movement_operator(
     example((1, 4, 2, 2), block=2), example((1, 2, 4, 2), block=2, data_format="NCHW"),
     shape=lambda x, block, data_format: _check_blocks(x, block, data_format, True),
     onnx=Onnx("SpaceToDepth", block=Attribute("blocksize"), data_format=Fixed("NCHW"), refused={"mode": "DCR"}),
@@ -61,13 +61,13 @@ def depth_to_space(
 )  # fmt: skip
 def space_to_depth(x: Tensor, block: Size, data_format: Layout = "NHWC") -> Any:
     """Rearrange spatial blocks into channels: the inverse of depth_to_space."""
-    table = _last(x.shape, data_format)
+    table = _to_channels_last(x.shape, data_format)
     n, h, w, c = table.shape
     table = table.reshape(n, h // block, block, w // block, block, c).transpose(0, 1, 3, 2, 4, 5)
-    return moved(x, _back(table.reshape(n, h // block, w // block, c * block * block), data_format))
+    return gather_flat(x, _from_channels_last(table.reshape(n, h // block, w // block, c * block * block), data_format))
 
 
-def _to_space(x: Extents, block: Extents, crops: Any) -> Extents:
+def _infer_space_shape(x: Extents, block: Extents, crops: Any) -> Extents:
     m = len(block)
     if len(crops) != m or len(x) < m + 1 or x[0] % prod(block):
         raise ShapeError(f"block={list(block)} and crops={crops} do not fit shape {x}: a pair and a divisor each.")
@@ -77,9 +77,9 @@ def _to_space(x: Extents, block: Extents, crops: Any) -> Extents:
     return (x[0] // prod(block), *inner, *x[m + 1 :])
 
 
-@move(
+@movement_operator(
     example((4, 1, 2, 1), block=[2, 2], crops=[[0, 0], [1, 0]]), example((4, 2), block=[2], crops=[[0, 1]]),
-    shape=_to_space, also=["batch_to_space"], tensorflow=[
+    shape=_infer_space_shape, also=["batch_to_space"], tensorflow=[
         TensorFlow("BatchToSpaceND", block=Input(1), crops=Input(2)),
         TensorFlow("BatchToSpace", block=Attribute("block_size", REQUIRED, both_sides), crops=Input(1)),
     ],
@@ -87,7 +87,7 @@ def _to_space(x: Extents, block: Extents, crops: Any) -> Extents:
 def batch_to_space_nd(x: Tensor, block: Wholes, crops: Pairs) -> Any:
     """Rearrange batch entries into spatial blocks, then crop."""
     m, shape = len(block), x.shape
-    table = number_entries(shape).reshape(*block, shape[0] // prod(block), *shape[1:])
+    table = flat_indices(shape).reshape(*block, shape[0] // prod(block), *shape[1:])
     order = [
         m,
         *(axis for position in range(m) for axis in (m + 1 + position, position)),
@@ -97,10 +97,10 @@ def batch_to_space_nd(x: Tensor, block: Wholes, crops: Pairs) -> Any:
         shape[0] // prod(block), *(e * b for e, b in zip(shape[1:], block)), *shape[m + 1 :]
     )
     crop_slices = [np.s_[before : images.shape[position + 1] - after] for position, (before, after) in enumerate(crops)]
-    return moved(x, images[(np.s_[:], *crop_slices)])
+    return gather_flat(x, images[(np.s_[:], *crop_slices)])
 
 
-def _to_batch(x: Extents, block: Extents, paddings: Any) -> Extents:
+def _infer_batch_shape(x: Extents, block: Extents, paddings: Any) -> Extents:
     m = len(block)
     if len(paddings) != m or len(x) < m + 1 or min(block) < 1 or min(min(pair) for pair in paddings) < 0:
         raise ShapeError(f"block={list(block)} and paddings={paddings} do not fit shape {x}: a pair for each.")
@@ -110,9 +110,9 @@ def _to_batch(x: Extents, block: Extents, paddings: Any) -> Extents:
     return (x[0] * prod(block), *(extent // b for extent, b in zip(inner, block)), *x[m + 1 :])
 
 
-@move(
+@movement_operator(
     example((1, 2, 3, 1), block=[2, 2], paddings=[[0, 0], [1, 0]]), example((2, 3), block=[2], paddings=[[0, 1]]),
-    shape=_to_batch, also=["space_to_batch"],
+    shape=_infer_batch_shape, also=["space_to_batch"],
     tensorflow=[
         TensorFlow("SpaceToBatchND", block=Input(1), paddings=Input(2)),
         TensorFlow("SpaceToBatch", block=Attribute("block_size", REQUIRED, both_sides), paddings=Input(1)),
@@ -121,8 +121,8 @@ def _to_batch(x: Extents, block: Extents, paddings: Any) -> Extents:
 def space_to_batch_nd(x: Tensor, block: Wholes, paddings: Pairs) -> Any:
     """Pad with zeros, then rearrange spatial blocks into the batch."""
     m, shape = len(block), x.shape
-    room = [(0, 0), *paddings, *[(0, 0)] * (len(shape) - m - 1)]
-    table = np.pad(number_entries(shape), room, constant_values=-1)
+    pad_widths = [(0, 0), *paddings, *[(0, 0)] * (len(shape) - m - 1)]
+    table = np.pad(flat_indices(shape), pad_widths, constant_values=-1)
     inner = [extent for position, b in enumerate(block) for extent in (table.shape[position + 1] // b, b)]
     table = table.reshape(shape[0], *inner, *shape[m + 1 :])
     order = [
@@ -131,4 +131,4 @@ def space_to_batch_nd(x: Tensor, block: Wholes, paddings: Pairs) -> Any:
         *(2 * position + 1 for position in range(m)),
         *range(2 * m + 1, table.ndim),
     ]
-    return moved(x, table.transpose(order).reshape(_to_batch(shape, block, paddings)))
+    return gather_flat(x, table.transpose(order).reshape(_infer_batch_shape(shape, block, paddings)))

@@ -18,9 +18,9 @@ from ...graph.graph import Graph
 from ..base import TensorNode
 from ..differentiate import ancestors
 from ..nodes import LeafNode
-from ..selection import SelectionNode
-from .examples import Example, numbers
-from .row import Row
+from ..sparse_selector import SelectionNode
+from .examples import Example, example_array
+from .operator_def import OperatorDef
 from .table import TABLE
 
 MOST_ENTRIES = 3  # entries of an operand that are checked by finite differences
@@ -30,7 +30,7 @@ MOST_OFF = 1e-6
 class ExampleCall:
     """A call of an operator on an example, with parameter leaves for operands."""
 
-    def __init__(self, row: Row, example: Example) -> None:
+    def __init__(self, row: OperatorDef, example: Example) -> None:
         self.row = row
         self.leaves: list[LeafNode] = []
         operands = [self._operand(position, operand) for position, operand in enumerate(example.operands)]
@@ -44,7 +44,7 @@ class ExampleCall:
         if isinstance(what, list) and what and isinstance(what[0], tuple):
             return [self._operand(position + 10 * offset, part) for offset, part in enumerate(what)]
         fixed = not isinstance(what, tuple)
-        value = np.asarray(what, dtype=float) if fixed else numbers(what, position, self.row.domain)
+        value = np.asarray(what, dtype=float) if fixed else example_array(what, position, self.row.domain)
         leaf = LeafNode.parameter(value)
         if not fixed:
             self.leaves.append(leaf)
@@ -54,7 +54,7 @@ class ExampleCall:
         """A scalar loss: the weighted sum of all results' entries."""
         total: Any = 0.0
         for position, result in enumerate(self.results):
-            total = total + (result * numbers(result.shape, 3 + position, (0.5, 1.5))).sum()
+            total = total + (result * example_array(result.shape, 3 + position, (0.5, 1.5))).sum()
         return total  # type: ignore[no-any-return]
 
 
@@ -91,21 +91,21 @@ class CheckedRow:
         return "\n".join([self.operator, *lines])
 
 
-def check_row(row: Row, examples: Iterable[Example] | None = None) -> CheckedRow:
+def check_row(row: OperatorDef, examples: Iterable[Example] | None = None) -> CheckedRow:
     """Check an operator's promises on its own examples, or on the given ones."""
-    ticks = CheckedRow(row.name)
+    report = CheckedRow(row.name)
     chosen = row.examples if examples is None else as_list(examples, "check_operator", "examples: [example((2, 3))]")
     if not chosen or not all(isinstance(each, Example) for each in chosen):
         raise OperandError(f"Operator '{row.name}' is checked on examples. Give it some: examples=[example((2, 3))].")
-    for what, question in PROMISES.items():
+    for promise, check in PROMISES.items():
         try:
             for example in chosen:
                 with Graph.scratch():
-                    question(row, example)
-            ticks.kept.append(what)
+                    check(row, example)
+            report.kept.append(promise)
         except (AssertionError, NaiveGraphError) as error:
-            ticks.broken[what] = str(error) or "it does not hold"
-    return ticks
+            report.broken[promise] = str(error) or "it does not hold"
+    return report
 
 
 def _require(condition: Any, why: str) -> None:
@@ -113,7 +113,7 @@ def _require(condition: Any, why: str) -> None:
         raise AssertionError(why)
 
 
-def _close(value: Any, due: Any, what: str, most: float = MOST_OFF) -> None:
+def _require_close(value: Any, due: Any, what: str, most: float = MOST_OFF) -> None:
     scale = np.maximum(1.0, np.abs(due))
     _require(np.shape(value) == np.shape(due), f"{what} has shape {np.shape(value)}, not {np.shape(due)}")
     worst = float(np.max(np.abs(np.asarray(value) - due) / scale, initial=0.0))
@@ -123,7 +123,7 @@ def _close(value: Any, due: Any, what: str, most: float = MOST_OFF) -> None:
 # --- promises -----------------------------------------------------------------
 
 
-def has_a_name(row: Row, example: Example) -> None:
+def check_name_promise(row: OperatorDef, example: Example) -> None:
     """The registry has it; result nodes refer to it; each call gets a unique name."""
     first, second = ExampleCall(row, example), ExampleCall(row, example)
     _require(TABLE[row.name] is row, "the table has another row of this name")
@@ -137,7 +137,7 @@ def has_a_name(row: Row, example: Example) -> None:
     _require((named[0] if isinstance(named, tuple) else named).call.name == "mine", "it does not take name=")
 
 
-def has_properties(row: Row, example: Example) -> None:
+def check_properties(row: OperatorDef, example: Example) -> None:
     """Properties can be read from the node, and a call with the values read gives the same result."""
     case = ExampleCall(row, example)
     read = dict(case.results[0].properties)
@@ -151,7 +151,7 @@ def has_properties(row: Row, example: Example) -> None:
         _require(np.array_equal(result.eval(), other.eval(), equal_nan=True), "what was read gives another value")
 
 
-def has_its_shape(row: Row, example: Example) -> None:
+def check_shape_rule(row: OperatorDef, example: Example) -> None:
     """The shape rule agrees with the composition's shape."""
     case = ExampleCall(row, example)
     rule = row.result_shape(row.bound([], case.given))
@@ -163,7 +163,7 @@ def has_its_shape(row: Row, example: Example) -> None:
         _require(np.shape(node.eval()) == node.shape, "a value has another shape than its node")
 
 
-def is_pure(row: Row, example: Example) -> None:
+def check_purity(row: OperatorDef, example: Example) -> None:
     """Building and evaluating is pure: operands unchanged, no scalar nodes, reproducible values."""
     before = len(Graph.node_list)
     case, other = ExampleCall(row, example), ExampleCall(row, example)
@@ -177,7 +177,7 @@ def is_pure(row: Row, example: Example) -> None:
     _require(len(Graph.node_list) == before, "it drew scalar nodes")
 
 
-def differentiates_in_reverse(row: Row, example: Example) -> None:
+def check_reverse_mode(row: OperatorDef, example: Example) -> None:
     """Derivatives agree with finite differences, in every mode; each has its operand's shape."""
     case = ExampleCall(row, example)
     _check_gradients(case, case.loss())
@@ -191,33 +191,33 @@ def _check_gradients(case: ExampleCall, loss: TensorNode) -> None:
     gradcheck(loss, skip=fixed, max_per_param=MOST_ENTRIES).require()
 
 
-def differentiates_forward(row: Row, example: Example) -> None:
+def check_forward_mode(row: OperatorDef, example: Example) -> None:
     """Forward mode (which never uses a custom derivative) agrees with reverse mode (which does)."""
     case = ExampleCall(row, example)
     loss = case.loss()
     for leaf in case.leaves:
-        _close(loss.gradients(leaf).forward(), leaf.tangents(loss).forward(), "beside reverse mode's it", 1e-9)
+        _require_close(loss.gradients(leaf).forward(), leaf.tangents(loss).forward(), "beside reverse mode's it", 1e-9)
 
 
-def differentiates_twice(row: Row, example: Example) -> None:
+def check_second_order(row: OperatorDef, example: Example) -> None:
     """The derivatives of the derivatives, summed with weights, agree with differences of the derivatives."""
     case = ExampleCall(row, example)
     slopes = case.loss().gradients(case.leaves)
-    weighted = [(slope * numbers(slope.shape, 5 + place, (0.5, 1.5))).sum() for place, slope in enumerate(slopes)]
+    weighted = [(slope * example_array(slope.shape, 5 + place, (0.5, 1.5))).sum() for place, slope in enumerate(slopes)]
     if weighted:
         _check_gradients(case, reduce(add, weighted))
 
 
-def lowers(row: Row, example: Example) -> None:
+def check_lowering(row: OperatorDef, example: Example) -> None:
     """Lowered to scalar nodes, it has the same value."""
     for result in ExampleCall(row, example).results:
         with np.errstate(all="ignore"):
             scalars = result.lower()
             Graph.forward()
-            _close(scalars.values, np.array(result.eval(), dtype=float), "the lowered value", 1e-12)
+            _require_close(scalars.values, np.array(result.eval(), dtype=float), "the lowered value", 1e-12)
 
 
-def has_a_formula(row: Row, example: Example) -> None:
+def check_formula(row: OperatorDef, example: Example) -> None:
     """The result has equations in text and TeX, and its lowered elements have formulas."""
     for result in ExampleCall(row, example).results:
         for style in ("text", "tex"):
@@ -225,21 +225,21 @@ def has_a_formula(row: Row, example: Example) -> None:
         _require(str(next(iter(result.lower())).formula()), "an element has no formula")
 
 
-def is_one_box(row: Row, example: Example) -> None:
+def check_single_frame(row: OperatorDef, example: Example) -> None:
     """All nodes of a call lie in one scope of its name, or there is only one node."""
     case = ExampleCall(row, example)
     call = case.results[0].call
     assert call is not None
-    made = [node for node in ancestors(case.results) if node.serial > call.first and not _is_given(node)]
+    made = [node for node in ancestors(case.results) if node.serial > call.first and not _is_given_leaf(node)]
     outside = [node for node in made if call.name not in [scope.name for scope in around(node.scope)]]
     _require(outside == [] or outside == case.results, f"{len(outside)} nodes stand outside the frame")
 
 
-def _is_given(node: TensorNode) -> bool:
+def _is_given_leaf(node: TensorNode) -> bool:
     return isinstance(node, SelectionNode) or (isinstance(node, LeafNode) and node.scope is None)
 
 
-def maps(row: Row, example: Example) -> None:
+def check_mappings(row: OperatorDef, example: Example) -> None:
     """Each ONNX and TensorFlow name maps back to the operator; each mapped property is one of its properties."""
     for mapping in row.mappings:
         _require(TABLE.named(mapping.framework, mapping.operator) is row, f"{mapping.operator} leads to another row")
@@ -247,19 +247,19 @@ def maps(row: Row, example: Example) -> None:
         _require(not strange, f"{mapping.operator} states {strange}, which are no properties")
 
 
-PROMISES: dict[str, Callable[[Row, Example], None]] = {
-    "name": has_a_name,
-    "properties": has_properties,
-    "shape rule": has_its_shape,
-    "value": is_pure,
-    "derivative in reverse mode": differentiates_in_reverse,
-    "derivative in forward mode": differentiates_forward,
-    "second order": lambda row, example: differentiates_twice(row, example) if row.smooth else None,
-    "lowering": lowers,
-    "formula": has_a_formula,
-    "picture": is_one_box,
-    "mappings": maps,
+PROMISES: dict[str, Callable[[OperatorDef, Example], None]] = {
+    "name": check_name_promise,
+    "properties": check_properties,
+    "shape rule": check_shape_rule,
+    "value": check_purity,
+    "derivative in reverse mode": check_reverse_mode,
+    "derivative in forward mode": check_forward_mode,
+    "second order": lambda row, example: check_second_order(row, example) if row.smooth else None,
+    "lowering": check_lowering,
+    "formula": check_formula,
+    "picture": check_single_frame,
+    "mappings": check_mappings,
 }
 
 
-Row.check = check_row  # type: ignore[attr-defined]
+OperatorDef.check = check_row  # type: ignore[attr-defined]

@@ -12,24 +12,35 @@ from ...errors import ShapeError
 from ..arithmetic import elementwise
 from ..base import ArrayKernel, TensorNode
 from ..evaluation.convolve import Convolution, DepthwiseConvolution
-from ..index import straight
+from ..index import identity_ids
 from ..nodes import LinearNode, OpType
-from ..picks import reshape
-from ..selection import Picker, SelectionNode
+from ..slicing import reshape
 from ..sliding import (
     SAME,
     SlidingWindow,
-    channels_back,
     channels_last,
     extract_patches,
+    from_channels_last,
+    image_extents,
     make_image_shape,
-    sides,
-    window,
+    make_window,
 )
+from ..sparse_selector import AxisSelection, SelectionNode
 from .examples import example
-from .mapping import Attribute, Fixed, Input, Onnx, Permuted, TensorFlow, image_of, padded_as, padded_by, spatial
+from .mapping import (
+    Attribute,
+    Fixed,
+    Input,
+    Onnx,
+    Permuted,
+    TensorFlow,
+    adapt_tf_padding,
+    padded_by,
+    rows_and_columns,
+    spatial_pair,
+)
 from .moves import Extents
-from .properties import Layout, Maybe, MaybePair, Padding, Pair, Size, Tensor, several
+from .properties import Layout, Maybe, MaybePair, Padding, Pair, Size, Tensor, int_tuple
 from .table import tensor_operator
 
 OF_ONNX: dict[str, Any] = {
@@ -41,9 +52,9 @@ OF_ONNX: dict[str, Any] = {
     "harmless": ("kernel_shape", "auto_pad"),
 }
 OF_TENSORFLOW: dict[str, Any] = {
-    "strides": Attribute("strides", adapt=spatial),
-    "padding": Attribute("padding", adapt=padded_as),
-    "dilations": Attribute("dilations", (1, 1, 1, 1), spatial),
+    "strides": Attribute("strides", adapt=spatial_pair),
+    "padding": Attribute("padding", adapt=adapt_tf_padding),
+    "dilations": Attribute("dilations", (1, 1, 1, 1), spatial_pair),
     "data_format": Attribute("data_format", "NHWC"),
     "harmless": ("use_cudnn_on_gpu", "explicit_paddings"),
 }
@@ -52,8 +63,8 @@ OF_TENSORFLOW: dict[str, Any] = {
 def _windows(
     x: Extents, w: Extents, strides: Any, padding: Any, dilations: Any, data_format: str
 ) -> list[SlidingWindow]:
-    image = sides(x, data_format)
-    return [window(image[side], w[side], strides[side], padding, dilations[side], side) for side in (0, 1)]
+    image = image_extents(x, data_format)
+    return [make_window(image[side], w[side], strides[side], padding, dilations[side], side) for side in (0, 1)]
 
 
 def _check_bias(bias: Any, filters: int) -> None:
@@ -66,7 +77,7 @@ def _infer_conv_shape(
 ) -> Extents:
     if len(w) != 4:
         raise ShapeError(f"w has axes (kh, kw, channels, filters), not shape {w}.")
-    channels = sides(x, data_format)[2]
+    channels = image_extents(x, data_format)[2]
     if channels != w[2] * groups or w[3] % groups:
         raise ShapeError(
             f"x has {channels} channels; w of shape {w} takes {w[2]} in each of {groups} groups, whose number divides "
@@ -110,14 +121,14 @@ def conv2d(
     """
     rows, columns = _windows(x.shape, w.shape, strides, padding, dilations, data_format)
     image = channels_last(x, data_format)
-    y = _by_groups(extract_patches(image, rows, columns), w, groups, "piqjc", "ijcf", "pqf")
+    y = _grouped_einsum(extract_patches(image, rows, columns), w, groups, "piqjc", "ijcf", "pqf")
     if w.shape[2] == 1 or groups == 1:
         kernel = (DepthwiseConvolution if groups > 1 else Convolution)(rows, columns, groups)
         y.direct = ArrayKernel((image, w), kernel.forward, kernel.back)
-    return channels_back(y if bias is None else elementwise(OpType.add, y, bias), data_format)
+    return from_channels_last(y if bias is None else elementwise(OpType.add, y, bias), data_format)
 
 
-def _by_groups(x: TensorNode, w: TensorNode, groups: int, of_x: str, of_w: str, of_y: str) -> TensorNode:
+def _grouped_einsum(x: TensorNode, w: TensorNode, groups: int, of_x: str, of_w: str, of_y: str) -> TensorNode:
     """A grouped einsum of x and w: the letters name their last axes (of_y those of the result).
 
     With groups > 1 each group of channels is contracted with its own filters.
@@ -125,7 +136,7 @@ def _by_groups(x: TensorNode, w: TensorNode, groups: int, of_x: str, of_w: str, 
     if groups > 1:
         x, w = (reshape(node, (*node.shape[:-1], groups, node.shape[-1] // groups)) for node in (x, w))
         of_x, of_w, of_y = (f"{letters[:-1]}g{letters[-1]}" for letters in (of_x, of_w, of_y))
-    batch = straight(x.rank - len(of_x))
+    batch = identity_ids(x.rank - len(of_x))
     ids = {letter: len(batch) + place for place, letter in enumerate(of_y, 1)}
     for letter in of_x:
         ids.setdefault(letter, -(len(batch) + len(ids) + 1))
@@ -137,15 +148,17 @@ def _by_groups(x: TensorNode, w: TensorNode, groups: int, of_x: str, of_w: str, 
 # --- depthwise ----------------------------------------------------------------
 
 
-def _deep(x: Extents, w: Extents, strides: Any, padding: Any, dilations: Any, data_format: str) -> Extents:
-    if len(w) != 4 or sides(x, data_format)[2] != w[2]:
+def _infer_depthwise_shape(
+    x: Extents, w: Extents, strides: Any, padding: Any, dilations: Any, data_format: str
+) -> Extents:
+    if len(w) != 4 or image_extents(x, data_format)[2] != w[2]:
         raise ShapeError(f"w has axes (kh, kw, channels of x, multiplier), not shape {w} beside {x}.")
     rows, columns = _windows(x, w, strides, padding, dilations, data_format)
     return make_image_shape(x, rows.out, columns.out, w[2] * w[3], data_format)
 
 
 @tensor_operator(
-    kind="window", shape=_deep,
+    kind="window", shape=_infer_depthwise_shape,
     examples=[example((1, 3, 3, 2), (2, 2, 2, 2)), example((3, 2, 2), (2, 1, 2, 1), strides=2)],
     tensorflow=TensorFlow("DepthwiseConv2dNative", **OF_TENSORFLOW),
 )  # fmt: skip
@@ -162,20 +175,20 @@ def depthwise_conv2d(
 # --- transposed ---------------------------------------------------------------
 
 
-def _spread(
+def _infer_transposed_shape(
     x: Extents, w: Extents, strides: Any, padding: Any, dilations: Any, groups: int, *, data_format: str, bias: Any,
     output_padding: Any, output_shape: Any,
 ) -> Extents:  # fmt: skip
-    if len(w) != 4 or sides(x, data_format)[2] != w[3] or w[3] % groups:
+    if len(w) != 4 or image_extents(x, data_format)[2] != w[3] or w[3] % groups:
         raise ShapeError(
             f"w has axes (kh, kw, filters / groups, channels of x), not shape {w} beside {x} in {groups} groups."
         )
     _check_bias(bias, w[2] * groups)
-    rows, columns = _landing(x, w, strides, padding, dilations, data_format, output_padding, output_shape)
+    rows, columns = _crops_and_extents(x, w, strides, padding, dilations, data_format, output_padding, output_shape)
     return make_image_shape(x, rows[1], columns[1], w[2] * groups, data_format)
 
 
-def _landing(
+def _crops_and_extents(
     x: Extents, w: Extents, strides: Any, padding: Any, dilations: Any, data_format: str, more: Any, shape: Any
 ) -> list[tuple[int, int]]:
     """For rows and columns of a transposed convolution: how much is cropped before, and the result's extent.
@@ -184,7 +197,7 @@ def _landing(
     """
     landings = []
     for side in (0, 1):
-        extent, reach = sides(x, data_format)[side], (w[side] - 1) * dilations[side] + 1
+        extent, reach = image_extents(x, data_format)[side], (w[side] - 1) * dilations[side] + 1
         full_extent = (extent - 1) * strides[side] + reach + more[side]
         if shape is not None or padding in SAME:
             out = extent * strides[side] if shape is None else shape[side]
@@ -200,7 +213,7 @@ def _landing(
 
 
 @tensor_operator(
-    kind="window", shape=_spread,
+    kind="window", shape=_infer_transposed_shape,
     examples=[
         example((1, 2, 2, 1), (2, 2, 2, 1), strides=2),
         example((1, 2, 3, 2), (3, 2, 1, 2), (2,), groups=2, strides=(2, 1)),
@@ -209,7 +222,7 @@ def _landing(
     ],
     onnx=Onnx("ConvTranspose", operands=[0, Permuted(1, (2, 3, 1, 0)), 2], **OF_ONNX,
               output_padding=Attribute("output_padding", (0, 0)), output_shape=Attribute("output_shape", None)),
-    tensorflow=TensorFlow("Conv2DBackpropInput", operands=[2, 1], output_shape=Input(0, adapt=image_of),
+    tensorflow=TensorFlow("Conv2DBackpropInput", operands=[2, 1], output_shape=Input(0, adapt=rows_and_columns),
                           groups=Fixed(1), **OF_TENSORFLOW),
 )  # fmt: skip
 def conv2d_transpose(
@@ -222,7 +235,7 @@ def conv2d_transpose(
     data_format: Layout = "NHWC",
     bias: Maybe = None,
     *,
-    output_padding: Annotated[Any, several(2, 0)] = 0,
+    output_padding: Annotated[Any, int_tuple(2, 0)] = 0,
     output_shape: MaybePair = None,
 ) -> Any:
     """Transposed convolution: scatter each entry over its window (the adjoint of conv2d).
@@ -231,15 +244,15 @@ def conv2d_transpose(
     padding is cut off; output_padding is added at the end.
     """
     image = channels_last(x, data_format)
-    landing = _landing(x.shape, w.shape, strides, padding, dilations, data_format, output_padding, output_shape)
-    y = _by_groups(image, w, groups, "pqc", "ijfc", "piqjf")
+    crops = _crops_and_extents(x.shape, w.shape, strides, padding, dilations, data_format, output_padding, output_shape)
+    y = _grouped_einsum(image, w, groups, "pqc", "ijfc", "piqjf")
     for axis, side in ((y.rank - 5, 0), (y.rank - 4, 1)):
-        before, out = landing[side]
-        y = add_overlapping_windows(y, axis, Picker((0, 1), 2, (strides[side], dilations[side]), -before), out)
-    return channels_back(y if bias is None else elementwise(OpType.add, y, bias), data_format)
+        before, out = crops[side]
+        y = add_overlapping_windows(y, axis, AxisSelection((0, 1), 2, (strides[side], dilations[side]), -before), out)
+    return from_channels_last(y if bias is None else elementwise(OpType.add, y, bias), data_format)
 
 
-def add_overlapping_windows(y: TensorNode, axis: int, picker: Picker, out: int) -> TensorNode:
+def add_overlapping_windows(y: TensorNode, axis: int, picker: AxisSelection, out: int) -> TensorNode:
     """Overlap-add of windows: two axes (window, position within it) become the axis that the window slides along.
 
     axis: the first of the two. out: the extent of the new axis.

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from inspect import cleandoc
 
+from ...graph.formatting import wrap_text
 from ...graph.graph import Graph
-from ...graph.printed import wrap_text
 from ..base import TensorNode
 from ..differentiate import ancestors
 from ..nodes import LeafNode
-from ..notation import names_among
-from ..selection import SelectionNode
+from ..notation import unique_names
+from ..sparse_selector import SelectionNode
 from .check import ExampleCall
-from .kinds import Elementwise
-from .row import Row
+from .families import Elementwise
+from .operator_def import OperatorDef
 from .table import TABLE
 
 MOST_LINES = 12  # of a formula
@@ -23,27 +23,27 @@ MOST_LINES = 12  # of a formula
 def list_operators() -> str:
     """A table of all operators: usage, kind, and names in ONNX and TensorFlow."""
     rows = [row for name, row in sorted(TABLE.items()) if row.name == name]
-    lines = [[row.usage(), row.kind, _elsewhere(row, "onnx"), _elsewhere(row, "tensorflow")] for row in rows]
-    return "\n".join(_columns([["operator", "kind", "ONNX", "TensorFlow"], *lines], (28, 11, 19, 16)))
+    lines = [[row.usage(), row.kind, _foreign_names(row, "onnx"), _foreign_names(row, "tensorflow")] for row in rows]
+    return "\n".join(_format_columns([["operator", "kind", "ONNX", "TensorFlow"], *lines], (28, 11, 19, 16)))
 
 
-def _elsewhere(row: Row, framework: str) -> str:
+def _foreign_names(row: OperatorDef, framework: str) -> str:
     return ", ".join(mapping.operator for mapping in row.mappings if mapping.framework == framework) or "-"
 
 
-def _columns(lines: Iterable[list[str]], widths: tuple[int, ...]) -> Iterator[str]:
+def _format_columns(lines: Iterable[list[str]], widths: tuple[int, ...]) -> Iterator[str]:
     for line in lines:
         shown = [cell if len(cell) <= width else f"{cell[: width - 1]}…" for cell, width in zip(line, widths)]
         yield "  ".join(cell.ljust(width) for cell, width in zip(shown, widths)).rstrip()
 
 
-def described(row: Row) -> str:
+def described(row: OperatorDef) -> str:
     """Describe an operator: usage, docstring, properties, formula, derivatives, ONNX and TensorFlow names."""
     parts = [row.usage(), *(f"  {line}".rstrip() for line in cleandoc(row.__doc__ or "").splitlines())]
-    return wrap_text("\n".join([*parts, *facts(row)]))
+    return wrap_text("\n".join([*parts, *operator_details(row)]))
 
 
-def facts(row: Row) -> Iterator[str]:
+def operator_details(row: OperatorDef) -> Iterator[str]:
     """Lines on an operator beyond its docstring: properties, formula, derivatives, ONNX and TensorFlow names."""
     for name in row.property_names:
         kind, default = row.by_name[name].kind, row.by_name[name].default
@@ -51,13 +51,13 @@ def facts(row: Row) -> Iterator[str]:
         default_text = "" if f"{name}=" not in row.usage() else f" (default {default!r})"
         yield f"{name}: {kind.what}{default_text}"
     with Graph.scratch():
-        yield from list(_formulas(row))
+        yield from list(_describe_formulas(row))
     for mapping in row.mappings:
         since = f" (opset {mapping.since} on)" if mapping.since > 1 else ""
         yield f"{mapping.framework}: {mapping!r}{since}"
 
 
-def _formulas(row: Row) -> Iterator[str]:
+def _describe_formulas(row: OperatorDef) -> Iterator[str]:
     if not row.examples:
         return
     case = ExampleCall(row, row.examples[0])
@@ -72,7 +72,7 @@ def _formulas(row: Row) -> Iterator[str]:
             slope = function.derivative(position)
             yield f"d/d {name}: {slope if isinstance(slope, float) else slope.formula(names)}"
         return
-    lines = [*_constants(case.results[0]), *case.results[0].equations().splitlines()]
+    lines = [*_describe_constants(case.results[0]), *case.results[0].equations().splitlines()]
     yield f"formula, for operands of shapes {', '.join(str(leaf.shape) for leaf in case.leaves)}:"
     yield from (f"  {line}" for line in lines[:MOST_LINES])
     if len(lines) > MOST_LINES:
@@ -80,10 +80,10 @@ def _formulas(row: Row) -> Iterator[str]:
     yield f"derivative: {'its own' if row.derivative else 'that of the formula, in both modes, to any order'}"
 
 
-def _constants(result: TensorNode) -> Iterator[str]:
+def _describe_constants(result: TensorNode) -> Iterator[str]:
     """Constants that an operator creates, such as a zero initial state, which equations leave out."""
     nodes = ancestors([result])
-    names = names_among(nodes)
+    names = unique_names(nodes)
     for node in nodes:
         if isinstance(node, LeafNode) and node.given_name is None and not isinstance(node, SelectionNode):
             values = node.eval().ravel().tolist()

@@ -11,92 +11,98 @@ from typing import Any
 
 from ...core import compositions
 from .examples import Example, example
-from .mapping import Attribute, Input, Onnx, TensorFlow, single
-from .row import Row
+from .mapping import Attribute, Input, Onnx, TensorFlow, to_scalar
+from .operator_def import OperatorDef
 from .table import tensor_operator
 
 HUGE = 3.4028234663852886e38  # float32's maximum, which older ONNX files use for no bound
 
 
-def entrywise(*examples: Example, **facts: Any) -> Callable[[Callable[..., Any]], Row]:
+def elementwise_operator(*examples: Example, **facts: Any) -> Callable[[Callable[..., Any]], OperatorDef]:
     """Define an elementwise operator: a function of numbers, applied entry by entry."""
     return tensor_operator(kind="elementwise", examples=examples, **facts)
 
 
-def define_kinked(*examples: Example, **facts: Any) -> Callable[[Callable[..., Any]], Row]:
+def kinked_operator(*examples: Example, **facts: Any) -> Callable[[Callable[..., Any]], OperatorDef]:
     """Define an elementwise operator whose derivative has jumps (no second-order checks)."""
-    return entrywise(*examples, smooth=False, **facts)
+    return elementwise_operator(*examples, smooth=False, **facts)
 
 
 # --- activations --------------------------------------------------------------
 
-leaky_relu: Row = define_kinked(
+leaky_relu: OperatorDef = kinked_operator(
     example((2, 3)), example((3,), alpha=0.3),
     onnx=Onnx("LeakyRelu", alpha=Attribute("alpha", 0.01)),
     tensorflow=TensorFlow("LeakyRelu", alpha=Attribute("alpha", 0.2)),
 )(compositions.leaky_relu)  # fmt: skip
-elu: Row = define_kinked(
+elu: OperatorDef = kinked_operator(
     example((2, 3)), example((3,), alpha=0.5),
     onnx=Onnx("Elu", alpha=Attribute("alpha", 1.0)), tensorflow=TensorFlow("Elu"),
 )(compositions.elu)  # fmt: skip
-selu: Row = define_kinked(
+selu: OperatorDef = kinked_operator(
     example((2, 3)), example((3,), alpha=1.5, gamma=2.0),
     onnx=Onnx("Selu", alpha=Attribute("alpha", 1.67326319217681884765625),
               gamma=Attribute("gamma", 1.05070102214813232421875)),
     tensorflow=TensorFlow("Selu"),
 )(compositions.selu)  # fmt: skip
-silu: Row = entrywise(
+silu: OperatorDef = elementwise_operator(
     example((2, 3)), example((3,), alpha=1.5), also=["swish"],
     onnx=Onnx("Swish", alpha=Attribute("alpha", 1.0), since=24),
 )(compositions.silu)  # fmt: skip
-gelu: Row = entrywise(
+gelu: OperatorDef = elementwise_operator(
     example((2, 3)), example((3,), approximate="tanh"),
     onnx=Onnx("Gelu", approximate=Attribute("approximate", "none"), since=20),
 )(compositions.gelu)  # fmt: skip
-mish: Row = entrywise(onnx=Onnx("Mish", since=18))(compositions.mish)
-celu: Row = define_kinked(
+mish: OperatorDef = elementwise_operator(onnx=Onnx("Mish", since=18))(compositions.mish)
+celu: OperatorDef = kinked_operator(
     example((2, 3)), example((3,), alpha=0.5), onnx=Onnx("Celu", alpha=Attribute("alpha", 1.0), since=12)
 )(compositions.celu)
-hard_swish: Row = define_kinked(onnx=Onnx("HardSwish", since=14), domain=(-4.0, 4.0))(compositions.hard_swish)
-hard_sigmoid: Row = define_kinked(
+hard_swish: OperatorDef = kinked_operator(onnx=Onnx("HardSwish", since=14), domain=(-4.0, 4.0))(compositions.hard_swish)
+hard_sigmoid: OperatorDef = kinked_operator(
     example((2, 3)), example((3,), alpha=0.1, beta=0.4), domain=(-4.0, 4.0),
     onnx=Onnx("HardSigmoid", alpha=Attribute("alpha", 0.2), beta=Attribute("beta", 0.5)),
 )(compositions.hard_sigmoid)  # fmt: skip
-thresholded_relu: Row = define_kinked(
+thresholded_relu: OperatorDef = kinked_operator(
     example((2, 3)), example((3,), alpha=0.2),
     onnx=Onnx("ThresholdedRelu", alpha=Attribute("alpha", 1.0), since=10),
 )(compositions.thresholded_relu)  # fmt: skip
-shrink: Row = define_kinked(
+shrink: OperatorDef = kinked_operator(
     example((2, 3)), example((3,), lambd=0.7, bias=0.2),
     onnx=Onnx("Shrink", lambd=Attribute("lambd", 0.5), bias=Attribute("bias", 0.0), since=9),
 )(compositions.shrink)  # fmt: skip
-prelu: Row = define_kinked(onnx=Onnx("PRelu"))(compositions.prelu)
-relu6: Row = define_kinked(domain=(-2.0, 8.0), tensorflow=TensorFlow("Relu6"))(compositions.relu6)
-softsign: Row = define_kinked(onnx=Onnx("Softsign"), tensorflow=TensorFlow("Softsign"))(compositions.softsign)
+prelu: OperatorDef = kinked_operator(onnx=Onnx("PRelu"))(compositions.prelu)
+relu6: OperatorDef = kinked_operator(domain=(-2.0, 8.0), tensorflow=TensorFlow("Relu6"))(compositions.relu6)
+softsign: OperatorDef = kinked_operator(onnx=Onnx("Softsign"), tensorflow=TensorFlow("Softsign"))(compositions.softsign)
 
 # --- arithmetic ---------------------------------------------------------------
-identity: Row = entrywise(onnx=[Onnx("Identity")], tensorflow=[TensorFlow("Identity"), TensorFlow("NoOp")])(
-    compositions.identity
+identity: OperatorDef = elementwise_operator(
+    onnx=[Onnx("Identity")], tensorflow=[TensorFlow("Identity"), TensorFlow("NoOp")]
+)(compositions.identity)
+cube: OperatorDef = elementwise_operator()(compositions.cube)
+rsqrt: OperatorDef = elementwise_operator(domain=(0.2, 2.0), tensorflow=TensorFlow("Rsqrt"))(compositions.rsqrt)
+squared_difference: OperatorDef = elementwise_operator(tensorflow=TensorFlow("SquaredDifference"))(
+    compositions.squared_difference
 )
-cube: Row = entrywise()(compositions.cube)
-rsqrt: Row = entrywise(domain=(0.2, 2.0), tensorflow=TensorFlow("Rsqrt"))(compositions.rsqrt)
-squared_difference: Row = entrywise(tensorflow=TensorFlow("SquaredDifference"))(compositions.squared_difference)
-clip: Row = define_kinked(
+clip: OperatorDef = kinked_operator(
     example((2, 3), min=-0.5, max=0.7), example((3,), min=0.0), example((3,), max=0.4), example((2,)),
-    onnx=Onnx("Clip", min=(Attribute("min", -HUGE, until=10), Input(1, None, single, since=11)),
-              max=(Attribute("max", HUGE, until=10), Input(2, None, single, since=11))),
+    onnx=Onnx("Clip", min=(Attribute("min", -HUGE, until=10), Input(1, None, to_scalar, since=11)),
+              max=(Attribute("max", HUGE, until=10), Input(2, None, to_scalar, since=11))),
     tensorflow=TensorFlow("ClipByValue", min=Input(1), max=Input(2)),
 )(compositions.clip)  # fmt: skip
 
-ceil: Row = define_kinked(onnx=Onnx("Ceil"), tensorflow=TensorFlow("Ceil"))(compositions.ceil)
-round: Row = define_kinked(onnx=Onnx("Round", since=11), tensorflow=[TensorFlow("Round"), TensorFlow("Rint")])(
-    compositions.round
-)
-fmod: Row = define_kinked()(compositions.fmod)
+ceil: OperatorDef = kinked_operator(onnx=Onnx("Ceil"), tensorflow=TensorFlow("Ceil"))(compositions.ceil)
+round: OperatorDef = kinked_operator(
+    onnx=Onnx("Round", since=11), tensorflow=[TensorFlow("Round"), TensorFlow("Rint")]
+)(compositions.round)
+fmod: OperatorDef = kinked_operator()(compositions.fmod)
 
 # --- logic: 1 where it holds, else 0; no gradient ---------------------------
 
-logical_and: Row = define_kinked(onnx=Onnx("And"), tensorflow=TensorFlow("LogicalAnd"))(compositions.logical_and)
-logical_or: Row = define_kinked(onnx=Onnx("Or"), tensorflow=TensorFlow("LogicalOr"))(compositions.logical_or)
-logical_not: Row = define_kinked(onnx=Onnx("Not"), tensorflow=TensorFlow("LogicalNot"))(compositions.logical_not)
-logical_xor: Row = define_kinked(onnx=Onnx("Xor"))(compositions.logical_xor)
+logical_and: OperatorDef = kinked_operator(onnx=Onnx("And"), tensorflow=TensorFlow("LogicalAnd"))(
+    compositions.logical_and
+)
+logical_or: OperatorDef = kinked_operator(onnx=Onnx("Or"), tensorflow=TensorFlow("LogicalOr"))(compositions.logical_or)
+logical_not: OperatorDef = kinked_operator(onnx=Onnx("Not"), tensorflow=TensorFlow("LogicalNot"))(
+    compositions.logical_not
+)
+logical_xor: OperatorDef = kinked_operator(onnx=Onnx("Xor"))(compositions.logical_xor)

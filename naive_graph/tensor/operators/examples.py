@@ -26,16 +26,16 @@ def example(*operands: Any, **properties: Any) -> Example:
     Example(operands=((2, 3), [1.0, 2.0]), properties={'axis': 1})
     """
     for operand in operands:
-        _check(operand)
+        _check_operand(operand)
     return Example(operands, properties)
 
 
-def _check(operand: Any) -> None:
+def _check_operand(operand: Any) -> None:
     if isinstance(operand, tuple):
         checked_shape(operand)
     elif isinstance(operand, list) and operand and isinstance(operand[0], tuple):
         for part in operand:
-            _check(part)
+            _check_operand(part)
     elif operand is not None:
         try:
             np.asarray(operand, dtype=float)
@@ -45,7 +45,7 @@ def _check(operand: Any) -> None:
             ) from None
 
 
-def numbers(shape: Sequence[int], place: int, domain: tuple[float, float]) -> Any:
+def example_array(shape: Sequence[int], place: int, domain: tuple[float, float]) -> Any:
     """Fill a shape for an example: distinct entries, away from integers and from other operands' entries."""
     size = int(np.prod(shape, dtype=int))
     low, high = domain

@@ -18,20 +18,21 @@ import numpy as np
 
 from ...core.catalogue import equal, floor, less, where
 from ...errors import PlaceError, ShapeError
-from .. import arithmetic, picks
+from .. import arithmetic
+from .. import slicing as picks
 from ..base import TensorNode
-from ..index import place
+from ..index import canonicalize_axis
 from ..nodes import LeafNode, LinearNode
-from ..selection import chosen_by
+from ..sparse_selector import mark_run_time_gather
 from .examples import example
-from .kinds import entry
-from .mapping import Attribute, Input, ListElement, Onnx, TensorFlow, single
-from .moves import Extents, move, moved, number_entries
+from .families import map_entries
+from .mapping import Attribute, Input, ListElement, Onnx, TensorFlow, to_scalar
+from .moves import Extents, flat_indices, gather_flat, movement_operator
 from .properties import Axis, Count, KnownPlaces, Places, Size, Tensor
 from .table import composition
 
 
-def indicator(places_: TensorNode, extent: int, structural: bool = True, spare: int | None = None) -> TensorNode:
+def make_one_hot(places_: TensorNode, extent: int, structural: bool = True, spare: int | None = None) -> TensorNode:
     """One-hot along a new last axis (negative indices count from the end); in products it acts as a gather.
 
     spare: an out-of-range index that is allowed and selects nothing; any other raises PlaceError.
@@ -44,7 +45,7 @@ def indicator(places_: TensorNode, extent: int, structural: bool = True, spare: 
         return equal(p, k)
 
     spread = arithmetic.broadcast(arithmetic.expand_dims(places_, places_.rank), shape)
-    hot = entry(of_place, spread, arithmetic.broadcast(counted, shape))
+    hot = map_entries(of_place, spread, arithmetic.broadcast(counted, shape))
     if not structural:
         return hot
 
@@ -57,17 +58,17 @@ def indicator(places_: TensorNode, extent: int, structural: bool = True, spare: 
             )
         return np.where(is_valid, np.where(table < 0, table + extent, table), -1).astype(np.int64)
 
-    return chosen_by(places_, hot, places_.rank, picks, checks=True)
+    return mark_run_time_gather(places_, hot, places_.rank, picks, checks=True)
 
 
 def _infer_gather_shape(x: Extents, places: Any, axis: int, batch_dims: int) -> Extents:
-    axis_index = place(axis, len(x))
+    axis_index = canonicalize_axis(axis, len(x))
     if batch_dims > min(axis_index, len(places.shape)) or x[:batch_dims] != tuple(places.shape[:batch_dims]):
         raise ShapeError(f"batch_dims={batch_dims}: the first axes of {x} and of places {places.shape} must be equal.")
     return (*x[:axis_index], *places.shape[batch_dims:], *x[axis_index + 1 :])
 
 
-@move(
+@movement_operator(
     example((3, 2), places=[2, 0, 2]), example((2, 3), places=[[0, -1], [1, 1]], axis=1),
     example((2, 3), places=[[1, 0], [2, 2]], axis=1, batch_dims=1), shape=_infer_gather_shape,
     onnx=Onnx("Gather", places=Input(1), axis=Attribute("axis", 0)),
@@ -76,13 +77,13 @@ def _infer_gather_shape(x: Extents, places: Any, axis: int, batch_dims: int) -> 
 )  # fmt: skip
 def gather(x: Tensor, places: Places, axis: Axis = 0, batch_dims: Count = 0) -> Any:
     """The entries at these indices along an axis; the first `batch_dims` axes are a batch shared by x and places."""
-    axis_index = place(axis, x.rank)
+    axis_index = canonicalize_axis(axis, x.rank)
     if isinstance(places, TensorNode):
-        return _gathered_at_run_time(x, places, axis_index, batch_dims)
-    table = arithmetic.in_reach(x, places, axis_index)
+        return _gather_at_run_time(x, places, axis_index, batch_dims)
+    table = arithmetic.normalize_indices(x, places, axis_index)
     if not batch_dims:
-        return picks.pick(x, axis_index, table.shape, (0,) * table.ndim, table=table)
-    return moved(x, _take_batched(number_entries(x.shape), table, axis_index, batch_dims))
+        return picks.gather_axis(x, axis_index, table.shape, (0,) * table.ndim, table=table)
+    return gather_flat(x, _take_batched(flat_indices(x.shape), table, axis_index, batch_dims))
 
 
 def _take_batched(numbers: Any, table: Any, axis: int, batch_dims: int) -> Any:
@@ -91,17 +92,17 @@ def _take_batched(numbers: Any, table: Any, axis: int, batch_dims: int) -> Any:
     return np.stack([_take_batched(number, places, axis - 1, batch_dims - 1) for number, places in zip(numbers, table)])
 
 
-def _gathered_at_run_time(x: TensorNode, places: TensorNode, axis_index: int, batch_dims: int) -> TensorNode:
+def _gather_at_run_time(x: TensorNode, places: TensorNode, axis_index: int, batch_dims: int) -> TensorNode:
     """gather with indices that are a tensor: a contraction with their one-hot."""
-    hot = indicator(places, x.shape[axis_index])
+    hot = make_one_hot(places, x.shape[axis_index])
     new = [x.rank + 1 + offset for offset in range(places.rank - batch_dims)]
     source_ids = [axis + 1 if axis != axis_index else -(axis_index + 1) for axis in range(x.rank)]
     dst = [*source_ids[:axis_index], *new, *source_ids[axis_index + 1 :]]
     return LinearNode("mul", dst, source_ids, [*source_ids[:batch_dims], *new, -(axis_index + 1)], x, hot)
 
 
-def elements(x: Extents, places: Any, axis: int) -> Extents:
-    axis_index = place(axis, len(x))
+def infer_elements_shape(x: Extents, places: Any, axis: int) -> Extents:
+    axis_index = canonicalize_axis(axis, len(x))
     shape = tuple(places.shape)
     if len(shape) != len(x) or any(p > e for dimension, (p, e) in enumerate(zip(shape, x)) if dimension != axis_index):
         raise ShapeError(
@@ -110,29 +111,29 @@ def elements(x: Extents, places: Any, axis: int) -> Extents:
     return shape
 
 
-@move(
-    example((2, 3), places=[[0, 0], [2, -1]], axis=1), example((3,), places=[1, 1, 0, 2]), shape=elements,
+@movement_operator(
+    example((2, 3), places=[[0, 0], [2, -1]], axis=1), example((3,), places=[1, 1, 0, 2]), shape=infer_elements_shape,
     onnx=Onnx("GatherElements", places=Input(1), axis=Attribute("axis", 0), since=11),
 )  # fmt: skip
 def gather_elements(x: Tensor, places: Places, axis: Axis = 0) -> Any:
     """take_along_axis: for each index the entry of its own line along the axis."""
-    axis_index = place(axis, x.rank)
+    axis_index = canonicalize_axis(axis, x.rank)
     if not isinstance(places, TensorNode):
-        table = arithmetic.in_reach(x, places, axis_index)
+        table = arithmetic.normalize_indices(x, places, axis_index)
         cut = tuple(np.s_[: None if position == axis_index else extent] for position, extent in enumerate(table.shape))
-        return moved(x, np.take_along_axis(number_entries(x.shape)[cut], table, axis_index))
+        return gather_flat(x, np.take_along_axis(flat_indices(x.shape)[cut], table, axis_index))
     for dimension, extent in enumerate(places.shape):
         x = (
             picks.pad_axis(x, dimension, 0, extent - x.shape[dimension])
             if dimension != axis_index and extent < x.shape[dimension]
             else x
         )
-    hot, ids = indicator(places, x.shape[axis_index]), list(range(1, x.rank + 1))
+    hot, ids = make_one_hot(places, x.shape[axis_index]), list(range(1, x.rank + 1))
     line = [-(x.rank + 1) if position == axis_index else ids[position] for position in range(x.rank)]
     return LinearNode("mul", ids, line, [*ids, -(x.rank + 1)], x, hot)
 
 
-def places_nd(x: Extents, places: Any, batch_dims: int) -> Extents:
+def infer_nd_shape(x: Extents, places: Any, batch_dims: int) -> Extents:
     rank = len(places.shape)
     depth = places.shape[-1] if rank else 0
     if batch_dims >= rank or batch_dims + depth > len(x) or x[:batch_dims] != places.shape[:batch_dims]:
@@ -146,39 +147,39 @@ def places_nd(x: Extents, places: Any, batch_dims: int) -> Extents:
     return (*places.shape[:-1], *x[batch_dims + depth :])
 
 
-@move(
+@movement_operator(
     example((2, 3), places=[[0, 1], [1, 2]]), example((2, 3, 2), places=[[1, 0]]),
-    example((2, 3), places=[[[1]], [[0]]], batch_dims=1), shape=places_nd,
+    example((2, 3), places=[[[1]], [[0]]], batch_dims=1), shape=infer_nd_shape,
     onnx=Onnx("GatherND", places=Input(1), batch_dims=Attribute("batch_dims", 0, since=12), since=11),
     tensorflow=TensorFlow("GatherNd", places=Input(1), refused={"bad_indices_policy": ""}),
 )  # fmt: skip
 def gather_nd(x: Tensor, places: Places, batch_dims: Count = 0) -> Any:
     """The entries or slices at multi-axis indices: the last axis of `places` indexes several axes of x."""
     if isinstance(places, TensorNode):
-        x, flat = joined_axes(x, places, batch_dims)
+        x, flat = flatten_indexed_axes(x, places, batch_dims)
         return gather.function(x, flat, batch_dims, batch_dims)
-    return moved(x, at_nd(number_entries(x.shape), places, batch_dims))
+    return gather_flat(x, index_array_nd(flat_indices(x.shape), places, batch_dims))
 
 
-def joined_axes(x: TensorNode, places: TensorNode, batch_dims: int = 0) -> tuple[TensorNode, TensorNode]:
+def flatten_indexed_axes(x: TensorNode, places: TensorNode, batch_dims: int = 0) -> tuple[TensorNode, TensorNode]:
     """Merge the axes that multi-axis indices refer to into one; returns the tensor and the flat indices."""
     end = batch_dims + places.shape[-1]
     flat: Any = 0.0
     for position, extent in enumerate(map(float, x.shape[batch_dims:end])):
-        column = picks.entry(places, places.rank - 1, position)
+        column = picks.index_axis(places, places.rank - 1, position)
 
         def from_start(p: Any, extent: float = extent) -> Any:  # out of range: NaN
             is_inside = where(less(p, -extent), 0.0, where(less(p, extent), equal(floor(p), p), 0.0))
             return where(is_inside, where(less(p, 0.0), p + extent, p), math.nan)
 
-        flat = flat * extent + entry(from_start, column)
+        flat = flat * extent + map_entries(from_start, column)
     return picks.reshape(x, (*x.shape[:batch_dims], -1, *x.shape[end:])), flat
 
 
-def at_nd(numbers: Any, places: Any, batch_dims: int) -> Any:
+def index_array_nd(numbers: Any, places: Any, batch_dims: int) -> Any:
     if batch_dims:
         return np.stack(
-            [at_nd(number, sample_places, batch_dims - 1) for number, sample_places in zip(numbers, places)]
+            [index_array_nd(number, sample_places, batch_dims - 1) for number, sample_places in zip(numbers, places)]
         )
     return numbers[tuple(np.moveaxis(places, -1, 0))]
 
@@ -186,29 +187,29 @@ def at_nd(numbers: Any, places: Any, batch_dims: int) -> Any:
 # --- one-hot and partition ------------------------------------------------------------------
 
 
-def _hots(x: Extents, depth: int, axis: int) -> Extents:
-    axis_index = place(axis, len(x) + 1)
+def _infer_one_hot_shape(x: Extents, depth: int, axis: int) -> Extents:
+    axis_index = canonicalize_axis(axis, len(x) + 1)
     return (*x[:axis_index], depth, *x[axis_index:])
 
 
 @composition(
     example(np.array([0.0, 2.0, 1.0]), depth=3), example(np.array([[1.0, -1.0]]), depth=2, axis=0, on=2.0, off=-1.0),
-    shape=_hots, smooth=False,
-    onnx=Onnx("OneHot", depth=Input(1, adapt=single), off=Input(2, adapt=ListElement(0)),
+    shape=_infer_one_hot_shape, smooth=False,
+    onnx=Onnx("OneHot", depth=Input(1, adapt=to_scalar), off=Input(2, adapt=ListElement(0)),
               on=Input(2, adapt=ListElement(1)), axis=Attribute("axis", -1), since=9),
     tensorflow=TensorFlow("OneHot", depth=Input(1), on=Input(2), off=Input(3), axis=Attribute("axis", -1)),
 )  # fmt: skip
 def one_hot(x: Tensor, depth: Size, axis: Axis = -1, on: float = 1.0, off: float = 0.0) -> Any:
     """One-hot along a new axis: `on` at the index, `off` elsewhere; negative indices count from the end."""
-    hot = indicator(x, depth, structural=False)
+    hot = make_one_hot(x, depth, structural=False)
     if (on, off) != (1.0, 0.0):
-        hot = entry(lambda h: where(h, on, off), hot)
-    axis_index = place(axis, x.rank + 1)
+        hot = map_entries(lambda h: where(h, on, off), hot)
+    axis_index = canonicalize_axis(axis, x.rank + 1)
     order = [*range(axis_index), x.rank, *range(axis_index, x.rank)]
     return arithmetic.transpose(hot, *order) if axis_index < x.rank else hot
 
 
-def _parts(x: Extents, partitions: Any, num_partitions: int) -> list[Extents]:
+def _infer_partition_shapes(x: Extents, partitions: Any, num_partitions: int) -> list[Extents]:
     if x[: partitions.ndim] != partitions.shape:
         raise ShapeError(f"partitions of shape {partitions.shape} are not the first axes of shape {x}.")
     if partitions.min() < 0 or partitions.max() >= num_partitions:
@@ -222,9 +223,9 @@ def _parts(x: Extents, partitions: Any, num_partitions: int) -> list[Extents]:
     return [(count, *x[partitions.ndim :]) for count in counts]
 
 
-@move(
+@movement_operator(
     example((4, 2), partitions=[0, 1, 1, 0], num_partitions=2),
-    example((2, 2), partitions=[[1, 0], [2, 0]], num_partitions=3), shape=_parts,
+    example((2, 2), partitions=[[1, 0], [2, 0]], num_partitions=3), shape=_infer_partition_shapes,
     tensorflow=TensorFlow("DynamicPartition", partitions=Input(1), num_partitions=Attribute("num_partitions")),
 )  # fmt: skip
 def dynamic_partition(x: Tensor, partitions: KnownPlaces, num_partitions: Size) -> Any:

@@ -7,32 +7,34 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...errors import ShapeError
-from .. import arithmetic, picks
+from .. import arithmetic, slicing
 from ..base import ArrayKernel, TensorNode
-from ..evaluation.arrays import namespace, together
-from ..evaluation.evaluate import written_out
-from ..index import place, places
+from ..evaluation.arrays import namespace, to_common_library
+from ..evaluation.evaluate import to_dense
+from ..index import canonicalize_axis, places
 from .examples import example
 from .mapping import ALL, Attribute, Fixed, Input, Onnx, TensorFlow
-from .moves import Extents, move
+from .moves import Extents, movement_operator
 from .properties import Axes, Axis, MaybeSize, MaybeWholes, Tensor, Tensors, Wholes
 
 TOGETHER = 64  # tensors per padded sum; more are joined as a tree
 
 
 def _infer_concat_shape(tensors: list[Extents], axis: int) -> Extents:
-    xs = tensors
-    axis_index = place(axis, len(xs[0]))
-    for shape in xs[1:]:
+    shapes = tensors
+    axis_index = canonicalize_axis(axis, len(shapes[0]))
+    for shape in shapes[1:]:
         if (
-            len(shape) != len(xs[0])
-            or shape[:axis_index] + shape[axis_index + 1 :] != xs[0][:axis_index] + xs[0][axis_index + 1 :]
+            len(shape) != len(shapes[0])
+            or shape[:axis_index] + shape[axis_index + 1 :] != shapes[0][:axis_index] + shapes[0][axis_index + 1 :]
         ):
-            raise ShapeError(f"shapes {xs[0]} and {shape} differ in more than axis {axis_index}. Only that one may.")
-    return (*xs[0][:axis_index], sum(extents[axis_index] for extents in xs), *xs[0][axis_index + 1 :])
+            raise ShapeError(
+                f"shapes {shapes[0]} and {shape} differ in more than axis {axis_index}. Only that one may."
+            )
+    return (*shapes[0][:axis_index], sum(extents[axis_index] for extents in shapes), *shapes[0][axis_index + 1 :])
 
 
-@move(
+@movement_operator(
     example([(2, 3), (2, 1)], axis=1), example([(2,), (3,), (1,)]), shape=_infer_concat_shape,
     onnx=Onnx("Concat", operands=[ALL], axis=Attribute("axis")),
     tensorflow=[TensorFlow("ConcatV2", operands=[ALL], axis=Input(-1), harmless=("N",)),
@@ -40,18 +42,18 @@ def _infer_concat_shape(tensors: list[Extents], axis: int) -> Extents:
 )  # fmt: skip
 def concat(tensors: Tensors, axis: Axis = 0) -> Any:
     """Concatenate tensors along an axis."""
-    axis_index, sources = place(axis, tensors[0].rank), tuple(tensors)
+    axis_index, sources = canonicalize_axis(axis, tensors[0].rank), tuple(tensors)
     while len(tensors) > TOGETHER:  # a balanced tree: each entry is moved O(log n) times
         tensors = [
             _add_padded(tensors[first : first + TOGETHER], axis_index) for first in range(0, len(tensors), TOGETHER)
         ]
     result = _add_padded(tensors, axis_index)
-    result.direct = ArrayKernel(sources, lambda *arrays: _side_by_side(arrays, axis_index))
+    result.direct = ArrayKernel(sources, lambda *arrays: _concatenate_arrays(arrays, axis_index))
     return result
 
 
-def _side_by_side(arrays: Sequence[Any], axis: int) -> Any:
-    arrays = together([*map(written_out, arrays)])
+def _concatenate_arrays(arrays: Sequence[Any], axis: int) -> Any:
+    arrays = to_common_library([*map(to_dense, arrays)])
     return namespace(arrays[0]).concatenate(arrays, axis)
 
 
@@ -60,7 +62,7 @@ def _add_padded(tensors: Sequence[TensorNode], axis: int) -> TensorNode:
     total, start = sum(tensor.shape[axis] for tensor in tensors), 0
     result: TensorNode | None = None
     for source in tensors:
-        part = picks.pick(source, axis, (total,), (1,), -start)
+        part = slicing.gather_axis(source, axis, (total,), (1,), -start)
         result = part if result is None else result + part
         start += source.shape[axis]
     return result  # type: ignore[return-value]
@@ -69,21 +71,21 @@ def _add_padded(tensors: Sequence[TensorNode], axis: int) -> TensorNode:
 def _infer_stack_shape(tensors: list[Extents], axis: int) -> Extents:
     if any(tensor != tensors[0] for tensor in tensors):
         raise ShapeError(f"shapes {', '.join(map(str, dict.fromkeys(tensors)))} differ. Stacked tensors have one.")
-    axis_index = place(axis, len(tensors[0]) + 1)
+    axis_index = canonicalize_axis(axis, len(tensors[0]) + 1)
     return (*tensors[0][:axis_index], len(tensors), *tensors[0][axis_index:])
 
 
-@move(
+@movement_operator(
     example([(2, 3), (2, 3)], axis=1), example([(), ()]), shape=_infer_stack_shape,
     tensorflow=TensorFlow("Pack", operands=[ALL], axis=Attribute("axis", 0), harmless=("N",)),
 )  # fmt: skip
 def stack(tensors: Tensors, axis: Axis = 0) -> Any:
     """Stack tensors of equal shape along a new axis."""
-    axis_index = place(axis, tensors[0].rank + 1)
+    axis_index = canonicalize_axis(axis, tensors[0].rank + 1)
     return concat.function([arithmetic.expand_dims(tensor, axis_index) for tensor in tensors], axis_index)
 
 
-def _sizes(extent: int, sizes: Any, parts: Any) -> list[int]:
+def _split_sizes(extent: int, sizes: Any, parts: Any) -> list[int]:
     """The extents of the parts; with a number of parts the last may be shorter."""
     if (sizes is None) == (parts is None):
         raise ShapeError(f"sizes={sizes} and parts={parts}: give one of them.")
@@ -97,7 +99,7 @@ def _sizes(extent: int, sizes: Any, parts: Any) -> list[int]:
     return [min(part_size, extent - part_size * position) for position in range(parts)]
 
 
-@move(
+@movement_operator(
     example((5,), parts=2), example((2, 4), axis=1, sizes=[1, 3]),
     onnx=Onnx("Split", axis=Attribute("axis", 0), parts=Attribute("num_outputs", None, since=18),
               sizes=(Attribute("split", None, until=12), Input(1, None, since=13))),
@@ -106,24 +108,24 @@ def _sizes(extent: int, sizes: Any, parts: Any) -> list[int]:
 )  # fmt: skip
 def split(x: Tensor, axis: Axis = 0, sizes: MaybeWholes = None, parts: MaybeSize = None) -> Any:
     """Split along an axis into parts of these sizes, or into a number of equal parts (the last may be shorter)."""
-    axis_index, pieces, start = place(axis, x.rank), [], 0
-    for size in _sizes(x.shape[axis_index], sizes, parts):
-        pieces.append(picks.pick(x, axis_index, (size,), (1,), start))
+    axis_index, pieces, start = canonicalize_axis(axis, x.rank), [], 0
+    for size in _split_sizes(x.shape[axis_index], sizes, parts):
+        pieces.append(slicing.gather_axis(x, axis_index, (size,), (1,), start))
         start += size
     return pieces
 
 
-@move(
+@movement_operator(
     example((2, 3)), example((2, 3), axis=-1),
     tensorflow=TensorFlow("Unpack", axis=Attribute("axis", 0), harmless=("num",)),
 )  # fmt: skip
 def unstack(x: Tensor, axis: Axis = 0) -> Any:
     """The slices along an axis as separate tensors, without that axis."""
-    axis_index = place(axis, x.rank)
-    return [picks.entry(x, axis_index, position) for position in range(x.shape[axis_index])]
+    axis_index = canonicalize_axis(axis, x.rank)
+    return [slicing.index_axis(x, axis_index, position) for position in range(x.shape[axis_index])]
 
 
-def _ranges(x: Extents, begin: Any, end: Any, axis: Any, steps: Any, sizes: Any) -> list[tuple[int, range]]:
+def _slice_ranges(x: Extents, begin: Any, end: Any, axis: Any, steps: Any, sizes: Any) -> list[tuple[int, range]]:
     chosen = list(range(len(begin))) if axis is None else places(axis, len(x))
     strides = (1,) * len(begin) if steps is None else steps
     if (end is None) == (sizes is None):
@@ -148,7 +150,7 @@ def _ranges(x: Extents, begin: Any, end: Any, axis: Any, steps: Any, sizes: Any)
 MASKS = ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask")
 
 
-@move(
+@movement_operator(
     example((5,), begin=[1], end=[4]), example((3, 4), begin=[-2, 3], end=[9, 0], steps=[1, -2]),
     example((2, 4), begin=[1], end=[3], axis=[1]), example((3, 4), begin=[1, 0], sizes=[-1, 2]),
     method=False,
@@ -168,6 +170,6 @@ def slice(
     sizes: MaybeWholes = None,
 ) -> Any:
     """Slice axes from begin to end (exclusive) by steps; negative numbers count from the end. sizes: instead of end."""
-    for axis_index, span in _ranges(x.shape, begin, end, axis, steps, sizes):
-        x = picks.pick(x, axis_index, (len(span),), (span.step,), span.start)
+    for axis_index, span in _slice_ranges(x.shape, begin, end, axis, steps, sizes):
+        x = slicing.gather_axis(x, axis_index, (len(span),), (span.step,), span.start)
     return x

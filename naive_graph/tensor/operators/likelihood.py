@@ -8,15 +8,15 @@ import numpy as np
 
 from ...core.catalogue import not_equal, where
 from ...errors import ShapeError
-from .. import arithmetic, reduce
+from .. import arithmetic, reductions_api
 from ..base import TensorNode
-from ..index import place
+from ..index import canonicalize_axis
 from ..nodes import LeafNode, LinearNode
 from .examples import example
-from .indexing import indicator
-from .kinds import entry
+from .families import map_entries
+from .indexing import make_one_hot
 from .mapping import Attribute, Fixed, Input, Onnx, TensorFlow
-from .moves import Extents, moved, number_entries
+from .moves import Extents, flat_indices, gather_flat
 from .properties import Axis, Maybe, MaybeWhole, Places, Tensor, one_of
 from .reductions import log_softmax, softmax
 from .table import tensor_operator
@@ -25,7 +25,7 @@ Mean = Annotated[str, one_of("none", "sum", "mean")]
 
 
 def _loss(x: Extents, target: Any, weight: Any, ignore_index: Any, reduction: str, axis: int) -> Extents:
-    axis_index = place(axis, len(x))
+    axis_index = canonicalize_axis(axis, len(x))
     rest = x[:axis_index] + x[axis_index + 1 :]
     if tuple(target.shape) != rest:
         raise ShapeError(
@@ -42,21 +42,21 @@ def _loss(x: Extents, target: Any, weight: Any, ignore_index: Any, reduction: st
     return rest if reduction == "none" else ()
 
 
-def _likelihood(
+def _negative_log_likelihood(
     x: TensorNode, target: Any, weight: TensorNode | None, ignore_index: int | None, reduction: str, axis: int
 ) -> TensorNode:
     """The negative log-likelihood, given log-probabilities."""
-    axis_index = place(axis, x.rank)
+    axis_index = canonicalize_axis(axis, x.rank)
     if isinstance(target, TensorNode):
-        chosen, counts = _at_run_time(x, target, weight, ignore_index, axis_index)
+        chosen, counts = _pick_at_run_time(x, target, weight, ignore_index, axis_index)
     else:
         chosen, counts = _pick_log_probabilities(x, target, weight, ignore_index, axis_index)
     losses = arithmetic.scale_by(chosen if counts is None else chosen * counts, -1.0)
     if reduction == "none":
         return losses
     if reduction == "sum":
-        return reduce.sum(losses)
-    return reduce.mean(losses) if counts is None else reduce.sum(losses) / reduce.sum(counts)
+        return reductions_api.sum(losses)
+    return reductions_api.mean(losses) if counts is None else reductions_api.sum(losses) / reductions_api.sum(counts)
 
 
 def _pick_log_probabilities(
@@ -64,21 +64,21 @@ def _pick_log_probabilities(
 ) -> tuple[TensorNode, TensorNode | None]:
     """The log-probability at each target, and its weight (None if all weigh 1)."""
     ignored = target == ignore_index if ignore_index is not None else np.zeros(target.shape, dtype=bool)
-    table = np.take_along_axis(
-        number_entries(x.shape), np.expand_dims(np.where(ignored, 0, target), axis), axis
-    ).squeeze(axis)
-    chosen = moved(x, np.where(ignored, -1, table))
+    table = np.take_along_axis(flat_indices(x.shape), np.expand_dims(np.where(ignored, 0, target), axis), axis).squeeze(
+        axis
+    )
+    chosen = gather_flat(x, np.where(ignored, -1, table))
     if weight is not None:
-        return chosen, moved(weight, np.where(ignored, -1, target))
+        return chosen, gather_flat(weight, np.where(ignored, -1, target))
     return chosen, LeafNode.constant(1.0 - ignored) if ignored.any() else None
 
 
-def _at_run_time(
+def _pick_at_run_time(
     x: TensorNode, target: TensorNode, weight: TensorNode | None, ignore_index: int | None, axis: int
 ) -> tuple[TensorNode, TensorNode | None]:
     """The same for targets that are a tensor (known at run time): a contraction with their one-hot."""
     target_ids, of_class = tuple(range(1, x.rank)), -x.rank
-    hot = indicator(target, x.shape[axis], spare=ignore_index)  # classes last
+    hot = make_one_hot(target, x.shape[axis], spare=ignore_index)  # classes last
     chosen: TensorNode = LinearNode(
         "mul", target_ids, (*target_ids[:axis], of_class, *target_ids[axis:]), (*target_ids, of_class), x, hot
     )
@@ -88,7 +88,7 @@ def _at_run_time(
     if ignore_index is not None:
         mask = not_equal(target, float(ignore_index))
         chosen, counts = (
-            mask if values is None else entry(lambda k, v: where(k, v, 0.0), mask, values)
+            mask if values is None else map_entries(lambda k, v: where(k, v, 0.0), mask, values)
             for values in (chosen, counts)
         )
     return chosen, counts
@@ -125,7 +125,7 @@ def nll_loss(
     x: logarithms of probabilities, the K classes along `axis`.
     reduction: "none", "sum", or "mean" over the weights of the targets that count.
     """
-    return _likelihood(x, target, weight, ignore_index, reduction, axis)
+    return _negative_log_likelihood(x, target, weight, ignore_index, reduction, axis)
 
 
 @tensor_operator(shape=_loss, examples=EXAMPLES, onnx=Onnx("SoftmaxCrossEntropyLoss", **OF_ONNX))
@@ -143,10 +143,10 @@ def softmax_cross_entropy_loss(
     target: labels, class numbers from 0 to K - 1, of the shape of x without `axis`.
     x: logits, any numbers, the K classes along `axis`.
     """
-    return _likelihood(log_softmax(x, axis), target, weight, ignore_index, reduction, axis)
+    return _negative_log_likelihood(log_softmax(x, axis), target, weight, ignore_index, reduction, axis)
 
 
-def _rows(z: Extents, y: Extents) -> Extents:
+def _infer_row_loss_shape(z: Extents, y: Extents) -> Extents:
     if not z or z != y:
         raise ShapeError(
             f"z of shape {z} and y of shape {y} must be equal: a row of scores beside one of probabilities."
@@ -157,19 +157,21 @@ def _rows(z: Extents, y: Extents) -> Extents:
 def _differentiate_cross_entropy(adjoint: Any, result: Any, z: Any, y: Any) -> tuple[Any, Any]:
     """The vjp: softmax(z) * (sum of y) - y, without cancellation."""
     down = arithmetic.expand_dims(adjoint, adjoint.rank)
-    return down * (softmax(z) * reduce.sum(y, -1, True) - y), -down * log_softmax(z)
+    return down * (softmax(z) * reductions_api.sum(y, -1, True) - y), -down * log_softmax(z)
 
 
 @tensor_operator(
-    shape=_rows, derivative=_differentiate_cross_entropy, examples=[example((3,), (3,)), example((2, 3), (2, 3))],
+    shape=_infer_row_loss_shape,
+    derivative=_differentiate_cross_entropy,
+    examples=[example((3,), (3,)), example((2, 3), (2, 3))],
     tensorflow=TensorFlow("SoftmaxCrossEntropyWithLogits"),
-)  # fmt: skip
+)
 def softmax_cross_entropy_with_logits(z: Tensor, y: Tensor) -> Any:
     """-sum of y * log_softmax(z) along the last axis: one loss for each row.
 
     y: labels, rows of probabilities, such as one-hot; z: logits, any numbers of their shape.
     """
-    return arithmetic.scale_by(reduce.sum(y * log_softmax(z), -1), -1.0)
+    return arithmetic.scale_by(reductions_api.sum(y * log_softmax(z), -1), -1.0)
 
 
 @tensor_operator(
@@ -183,4 +185,4 @@ def sparse_softmax_cross_entropy_with_logits(z: Tensor, *, target: Places) -> An
     target: labels, class numbers from 0 to K - 1, of the shape of z without its last axis.
     z: logits, a row of K numbers for each label.
     """
-    return _likelihood(log_softmax(z), target, None, None, "none", -1)
+    return _negative_log_likelihood(log_softmax(z), target, None, None, "none", -1)

@@ -66,7 +66,7 @@ Home = Attribute | Input | Extent | Fixed
 ALL = -1  # as an operand's position: all the inputs, as a list
 
 
-class Name:
+class ForeignOperator:
     """An operator's counterpart in another framework: its name there, and where its operands and properties are found.
 
     operands: the input that each operand is, in our order; inputs in their order
@@ -92,7 +92,7 @@ class Name:
     ) -> None:
         self.operator, self.operands, self.since, self.until = operator, operands, since, until
         self.harmless, self.prepared, self.refused = tuple(harmless), tuple(prepared), dict(refused or {})
-        self.properties = {name: _homes(home) for name, home in properties.items()}
+        self.properties = {name: _as_homes(home) for name, home in properties.items()}
 
     def homes(self, opset: int | None = None) -> dict[str, Home]:
         """Where each property is found in this opset; in the newest one, if none is named."""
@@ -114,19 +114,19 @@ class Name:
         return f"{self.operator}({', '.join(parts)})" if parts else self.operator
 
 
-class Onnx(Name):
+class Onnx(ForeignOperator):
     """An operator of ONNX; `since` and `until` are opsets."""
 
     framework = "onnx"
 
 
-class TensorFlow(Name):
+class TensorFlow(ForeignOperator):
     """An operation of TensorFlow's graphs."""
 
     framework = "tensorflow"
 
 
-def _homes(home: Home | tuple[Home, ...] | str) -> tuple[Home, ...]:
+def _as_homes(home: Home | tuple[Home, ...] | str) -> tuple[Home, ...]:
     if isinstance(home, str):
         return (Attribute(home),)
     return (home,) if isinstance(home, (Attribute, Input, Extent, Fixed)) else tuple(home)
@@ -159,7 +159,7 @@ def equals(text: str) -> Adapter:
 
 
 @dataclass(frozen=True)
-class Called:
+class TranslatedName:
     """An adapter that translates a value's name from the other framework to ours."""
 
     ours: Mapping[Any, Any]
@@ -168,7 +168,7 @@ class Called:
         return self.ours[value]
 
 
-def truth(value: Any, attributes: Mapping[str, Any]) -> bool:
+def to_bool(value: Any, attributes: Mapping[str, Any]) -> bool:
     """An adapter: 0 or 1 as a bool."""
     return bool(value)
 
@@ -183,37 +183,37 @@ def both_sides(value: Any, attributes: Mapping[str, Any]) -> list[Any]:
     return [value, value]
 
 
-def single(value: Any, attributes: Mapping[str, Any]) -> Any:
+def to_scalar(value: Any, attributes: Mapping[str, Any]) -> Any:
     """An adapter: an array with one element as a number."""
     number = value.item() if hasattr(value, "item") else value
     return int(number) if isinstance(number, float) and number.is_integer() else number
 
 
-def spatial(value: Any, attributes: Mapping[str, Any]) -> tuple[Any, Any]:
+def spatial_pair(value: Any, attributes: Mapping[str, Any]) -> tuple[Any, Any]:
     """The elements for rows and columns of a list for all four axes, by the data format.
 
-    >>> spatial([1, 2, 3, 1], {"data_format": "NHWC"})
+    >>> spatial_pair([1, 2, 3, 1], {"data_format": "NHWC"})
     (2, 3)
     """
     rows = 2 if _channels_first(attributes) else 1
     batch, channels = value[0], value[3 if rows == 1 else 1]
     if len(value) != 4 or (batch, channels) != (1, 1):
         raise ValueError("windows slide along rows and columns alone")
-    return image_of(value, attributes)
+    return rows_and_columns(value, attributes)
 
 
-def image_of(value: Any, attributes: Mapping[str, Any]) -> tuple[Any, Any]:
+def rows_and_columns(value: Any, attributes: Mapping[str, Any]) -> tuple[Any, Any]:
     """The extents of rows and columns in the shape of a batch of images, by the data format."""
     rows = 2 if _channels_first(attributes) else 1
     return value[rows], value[rows + 1]
 
 
-def some(value: Any, attributes: Mapping[str, Any]) -> Any:
+def none_if_empty(value: Any, attributes: Mapping[str, Any]) -> Any:
     """An adapter: a list; None if it is empty (not specified)."""
     return value or None
 
 
-def padded_as(value: Any, attributes: Mapping[str, Any]) -> Any:
+def adapt_tf_padding(value: Any, attributes: Mapping[str, Any]) -> Any:
     """TensorFlow's padding: VALID, SAME, or explicit ones for the start and end of all four axes."""
     if value in ("VALID", "SAME"):
         return value
@@ -235,14 +235,14 @@ def _channels_first(attributes: Mapping[str, Any]) -> bool:
     return bool(attributes.get("data_format", "NHWC") == "NCHW")
 
 
-def undone(home: Attribute, value: Any) -> dict[str, Any]:
+def to_attributes(home: Attribute, value: Any) -> dict[str, Any]:
     """The inverse of reading: the attributes for a property's value. Raises KeyError if there are none.
 
-    >>> undone(Attribute("pads", (0, 0, 0, 0), padded_by), "SAME")
+    >>> to_attributes(Attribute("pads", (0, 0, 0, 0), padded_by), "SAME")
     {'auto_pad': 'SAME_UPPER'}
     """
     if home.adapt is padded_by and isinstance(value, str):
         return {"auto_pad": "SAME_UPPER" if value == "SAME" else value}
-    if isinstance(home.adapt, Called):
+    if isinstance(home.adapt, TranslatedName):
         return {home.name: {ours: theirs for theirs, ours in home.adapt.ours.items()}[value]}
-    return {home.name: int(value) if home.adapt is truth else value}
+    return {home.name: int(value) if home.adapt is to_bool else value}

@@ -11,11 +11,11 @@ from ...errors import ShapeError
 from .. import arithmetic
 from ..base import TensorNode
 from ..build import linear, transform
-from ..index import place
+from ..index import canonicalize_axis
 from ..nodes import LinearNode, OpType
 from .examples import example
-from .mapping import ALL, Attribute, Onnx, TensorFlow, truth
-from .moves import Extents, moved, number_entries
+from .mapping import ALL, Attribute, Onnx, TensorFlow, to_bool
+from .moves import Extents, flat_indices, gather_flat
 from .properties import Axis, Layout, Maybe, Tensor, Tensors
 from .table import composition
 
@@ -25,7 +25,7 @@ def transpose_matrices(x: TensorNode, swap: bool = True) -> TensorNode:
     return arithmetic.transpose(x, *range(x.rank - 2), x.rank - 1, x.rank - 2) if swap else x
 
 
-def _check_turned(a: Extents, b: Extents, transpose_a: bool, transpose_b: bool) -> None:
+def _check_matrix_ranks(a: Extents, b: Extents, transpose_a: bool, transpose_b: bool) -> None:
     for what, x, turn in (("transpose_a", a, transpose_a), ("transpose_b", b, transpose_b)):
         if turn and len(x) < 2:
             raise ShapeError(f"{what}=True needs a matrix, not shape {x}.")
@@ -33,7 +33,7 @@ def _check_turned(a: Extents, b: Extents, transpose_a: bool, transpose_b: bool) 
 
 @composition(
     example((2, 3), (3, 2)), example((2, 2, 3), (2, 4, 3), transpose_b=True), example((3,), (3, 2)),
-    example((3, 2), (3,), transpose_a=True), shape=_check_turned,
+    example((3, 2), (3,), transpose_a=True), shape=_check_matrix_ranks,
     onnx=Onnx("MatMul"),
     tensorflow=[TensorFlow("MatMul", transpose_a=Attribute("transpose_a", False),
                            transpose_b=Attribute("transpose_b", False), harmless=("grad_a", "grad_b")),
@@ -46,7 +46,7 @@ def matmul(a: Tensor, b: Tensor, transpose_a: bool = False, transpose_b: bool = 
     return arithmetic.matmul(transpose_matrices(a, transpose_a), transpose_matrices(b, transpose_b))
 
 
-def _check_spread(a: Extents, b: Extents, c: Any, transpose_a: bool, transpose_b: bool) -> None:
+def _check_gemm_shapes(a: Extents, b: Extents, c: Any, transpose_a: bool, transpose_b: bool) -> None:
     if len(a) != 2 or len(b) != 2:
         raise ShapeError(f"a and b are matrices, not of shapes {a} and {b}. For stacks of them there is matmul.")
     shape = a[transpose_a], b[not transpose_b]
@@ -56,9 +56,9 @@ def _check_spread(a: Extents, b: Extents, c: Any, transpose_a: bool, transpose_b
 
 @composition(
     example((2, 3), (3, 2)), example((3, 2), (3, 4), (4,), alpha=0.5, beta=2.0, transpose_a=True),
-    example((2, 3), (2, 3), (2, 1), transpose_b=True), shape=_check_spread,
+    example((2, 3), (2, 3), (2, 1), transpose_b=True), shape=_check_gemm_shapes,
     onnx=Onnx("Gemm", alpha=Attribute("alpha", 1.0), beta=Attribute("beta", 1.0),
-              transpose_a=Attribute("transA", 0, truth), transpose_b=Attribute("transB", 0, truth),
+              transpose_a=Attribute("transA", 0, to_bool), transpose_b=Attribute("transB", 0, to_bool),
               harmless=("broadcast",)),
 )  # fmt: skip
 def gemm(
@@ -79,7 +79,7 @@ def gemm(
 # --- einsum -------------------------------------------------------------------
 
 
-def _letters(shapes: list[Extents], equation: str) -> tuple[list[str], str]:
+def _parse_equation(shapes: list[Extents], equation: str) -> tuple[list[str], str]:
     """The letters of each operand and of the result, `...` spelt out."""
     try:
         terms, result, _ = parse_einsum_input((equation, *shapes), shapes=True)
@@ -100,8 +100,8 @@ def _letters(shapes: list[Extents], equation: str) -> tuple[list[str], str]:
 )  # fmt: skip
 def einsum(tensors: Tensors, equation: str) -> Any:
     """Products summed over the letters that the result lacks: 'ij,jk->ik' is a matrix product."""
-    terms, result = _letters([tensor.shape for tensor in tensors], equation)
-    parts = [_diagonal(tensor, letters) for tensor, letters in zip(tensors, terms)]
+    terms, result = _parse_equation([tensor.shape for tensor in tensors], equation)
+    parts = [_take_diagonal(tensor, letters) for tensor, letters in zip(tensors, terms)]
     total, total_letters = parts[0]
     for place_, (operand, letters) in enumerate(parts[1:], 1):
         later = result + "".join(letters for _, letters in parts[place_ + 1 :])
@@ -110,10 +110,10 @@ def einsum(tensors: Tensors, equation: str) -> Any:
     return transform(f"{total_letters}->{result}", total)
 
 
-def _diagonal(x: TensorNode, letters: str) -> tuple[TensorNode, str]:
+def _take_diagonal(x: TensorNode, letters: str) -> tuple[TensorNode, str]:
     """Take diagonals of axes with equal letters; returns the tensor and its letters, each once."""
     once = "".join(dict.fromkeys(letters))
-    return (x if once == letters else moved(x, np.einsum(f"{letters}->{once}", number_entries(x.shape)))), once
+    return (x if once == letters else gather_flat(x, np.einsum(f"{letters}->{once}", flat_indices(x.shape)))), once
 
 
 # --- sums and vectors ---------------------------------------------------------
@@ -156,16 +156,18 @@ def bias_add(x: Tensor, bias: Tensor, data_format: Layout = "NHWC") -> Any:
     return LinearNode(OpType.add, range(1, x.rank + 1), range(1, x.rank + 1), (channel_id,), x, bias)
 
 
-def _vectors(a: Extents, b: Extents, axis: int) -> Extents:
-    if a != b or a[place(axis, len(a))] != 3:
+def _check_cross_shapes(a: Extents, b: Extents, axis: int) -> Extents:
+    if a != b or a[canonicalize_axis(axis, len(a))] != 3:
         raise ShapeError(f"shapes {a} and {b} must be equal, and 3 along axis {axis}.")
     return a
 
 
-@composition(example((3,), (3,)), example((3, 2), (3, 2), axis=0), shape=_vectors, tensorflow=TensorFlow("Cross"))
+@composition(
+    example((3,), (3,)), example((3, 2), (3, 2), axis=0), shape=_check_cross_shapes, tensorflow=TensorFlow("Cross")
+)
 def cross(a: Tensor, b: Tensor, axis: Axis = -1) -> Any:
     """The cross product of vectors along an axis of extent 3."""
-    axis_index = place(axis, a.rank)
+    axis_index = canonicalize_axis(axis, a.rank)
     (a1, a2), (b1, b2) = (
         [arithmetic.gather(vector, turn, axis_index) for turn in ([1, 2, 0], [2, 0, 1])] for vector in (a, b)
     )

@@ -6,22 +6,22 @@ from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any
 
-from ...core.guesses import explains, near
+from ...core.did_you_mean import explains, suggest
 from ...core.number import shortened
 from ...core.rules import Rule
 from ...errors import NodeError, OperandError
 from ..arithmetic import broadcast
 from ..base import TensorNode, method
 from ..differentiate import ancestors
-from ..notation import equation, equations, names_among
+from ..notation import equation, equations, unique_names
 from . import moves
 from .matrices import matmul
+from .operator_def import OperatorDef
 from .reductions import reduce_logsumexp, reduce_max, reduce_mean, reduce_min, reduce_prod, reduce_sum
-from .row import Row
-from .table import TABLE, method_of
+from .table import TABLE, make_method
 
 
-def _operator(node: TensorNode) -> Row | None:
+def _operator(node: TensorNode) -> OperatorDef | None:
     """The operator whose result the node is; None for a leaf, or a node built by equation (linear, transform)."""
     what = node.call.operator if node.call else None
     return TABLE[what.name] if isinstance(what, Rule) else what
@@ -115,10 +115,10 @@ def inner(node: TensorNode, name: str) -> TensorNode:
     for ancestor in reversed(ancestors([node])):
         by_name.setdefault(ancestor.given_name, ancestor)
         by_name.setdefault(ancestor.call.name if ancestor.call else None, ancestor)
-    for ancestor, made in names_among(ancestors([node])).items():  # as they are written in equations and pictures
+    for ancestor, made in unique_names(ancestors([node])).items():  # as they are written in equations and pictures
         by_name.setdefault(made, ancestor)
     if name not in by_name:
-        raise NodeError(f"{node.label} is made of no node {name!r}.{near(name, filter(None, by_name))}")
+        raise NodeError(f"{node.label} is made of no node {name!r}.{suggest(name, filter(None, by_name))}")
     return by_name[name]
 
 
@@ -142,7 +142,7 @@ def flatten(x: TensorNode) -> Any:
     return moves.reshape(x, (-1,))
 
 
-def asked_of_a_tensor(function: Callable[..., Any]) -> Callable[..., Any]:
+def require_tensor(function: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap a tensor method as a function that checks that its argument is a tensor node."""
 
     @wraps(function)
@@ -162,10 +162,12 @@ SPELT: dict[str, Callable[..., Any]] = {
     "logsumexp": reduce_logsumexp, "flatten": flatten,
     **{func.__name__: func for func in (arg, args, inner, larg, outputs, rarg, broadcast, equation, equations)},
 }  # fmt: skip
-FUNCTIONS = {name: func if isinstance(func, Row) else explains(asked_of_a_tensor(func)) for name, func in SPELT.items()}
+FUNCTIONS = {
+    name: func if isinstance(func, OperatorDef) else explains(require_tensor(func)) for name, func in SPELT.items()
+}
 
 for _name, _function in SPELT.items():
-    setattr(TensorNode, _name, method_of(_function, _name) if isinstance(_function, Row) else _function)
+    setattr(TensorNode, _name, make_method(_function, _name) if isinstance(_function, OperatorDef) else _function)
 
 
 def _reshape(self: TensorNode, *shape: Any) -> Any:

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from ...errors import ShapeError
-from .. import arithmetic, picks
+from .. import arithmetic, slicing
 from ..base import TensorNode
 from ..index import places
 from .examples import Example, example
-from .mapping import Attribute, Input, Onnx, TensorFlow, some
+from .mapping import Attribute, Input, Onnx, TensorFlow, none_if_empty
+from .operator_def import OperatorDef
 from .properties import (
     Axes,
     MaybeWholes,
@@ -21,25 +22,24 @@ from .properties import (
     Tensor,
     Wholes,
 )
-from .row import Row
 from .table import tensor_operator
 
 Extents = tuple[int, ...]
 
 
-def move(*examples: Example, **facts: Any) -> Callable[[Callable[..., Any]], Row]:
+def movement_operator(*examples: Example, **facts: Any) -> Callable[[Callable[..., Any]], OperatorDef]:
     """Define a movement operator: each entry of the result is an entry of an operand, or constant."""
     return tensor_operator(kind="move", examples=examples, **facts)
 
 
-def moved(x: TensorNode, table: Any) -> TensorNode:
+def gather_flat(x: TensorNode, table: Any) -> TensorNode:
     """Gather by flat indices: entry p of the result is x.flat[table[p]], or 0 if table[p] is -1."""
     table = np.asarray(table)
-    flat = picks.reshape(x, (x.size,))
-    return picks.pick(flat, 0, table.shape, (0,) * table.ndim, table=table)
+    flat = slicing.reshape(x, (x.size,))
+    return slicing.gather_axis(flat, 0, table.shape, (0,) * table.ndim, table=table)
 
 
-def number_entries(shape: Sequence[int]) -> Any:
+def flat_indices(shape: Sequence[int]) -> Any:
     """An array of this shape with each entry's flat index; rearranged by NumPy, it becomes a gather table."""
     return np.arange(prod(shape)).reshape(shape)
 
@@ -47,14 +47,14 @@ def number_entries(shape: Sequence[int]) -> Any:
 # --- shapes -------------------------------------------------------------------
 
 
-@move(
+@movement_operator(
     example((2, 3), shape=[3, 2]), example((2, 3, 2), shape=[-1, 4]), example((1,), shape=[]),
     onnx=Onnx("Reshape", shape=(Attribute("shape", until=4), Input(1, since=5)), refused={"allowzero": 0}),
     tensorflow=TensorFlow("Reshape", shape=Input(1)), method=False,
 )  # fmt: skip
 def reshape(x: Tensor, shape: Shape) -> Any:
     """The same entries, row by row, in another shape; one extent may be -1."""
-    return picks.reshape(x, shape)
+    return slicing.reshape(x, shape)
 
 
 def _infer_flat_shape(x: Extents, axis: int) -> Extents:
@@ -64,13 +64,13 @@ def _infer_flat_shape(x: Extents, axis: int) -> Extents:
     return prod(x[:axis_index]), prod(x[axis_index:])
 
 
-@move(
+@movement_operator(
     example((2, 3, 2)), example((2, 3), axis=0), example((2, 3), axis=-1), shape=_infer_flat_shape,
     onnx=Onnx("Flatten", axis=Attribute("axis", 1)),
 )  # fmt: skip
 def flatten_to_matrix(x: Tensor, axis: int = 1) -> Any:
     """The axes before `axis` as rows, the others as columns."""
-    return picks.reshape(x, _infer_flat_shape(x.shape, axis))
+    return slicing.reshape(x, _infer_flat_shape(x.shape, axis))
 
 
 def _infer_transposed_shape(x: Extents, axes: Any) -> Extents:
@@ -80,7 +80,7 @@ def _infer_transposed_shape(x: Extents, axes: Any) -> Extents:
     return tuple(x[axis] for axis in order)
 
 
-@move(
+@movement_operator(
     example((2, 3)), example((2, 3, 4), axes=[1, 2, 0]), shape=_infer_transposed_shape, method=False,
     onnx=Onnx("Transpose", axes=Attribute("perm", None)), tensorflow=TensorFlow("Transpose", axes=Input(1)),
 )  # fmt: skip
@@ -89,17 +89,17 @@ def transpose(x: Tensor, axes: MaybeWholes = None) -> Any:
     return arithmetic.transpose(x, *(axes or ()))
 
 
-@move(
+@movement_operator(
     example((1, 2, 1)), example((1, 2, 1), axis=[-1]),
     onnx=Onnx("Squeeze", axis=(Attribute("axes", None, until=12), Input(1, None, since=13))),
-    tensorflow=TensorFlow("Squeeze", axis=Attribute("squeeze_dims", (), some)),
+    tensorflow=TensorFlow("Squeeze", axis=Attribute("squeeze_dims", (), none_if_empty)),
 )  # fmt: skip
 def squeeze(x: Tensor, axis: Axes = None) -> Any:
     """The tensor without axes of extent 1: these, or all."""
     return arithmetic.squeeze(x, axis)
 
 
-@move(
+@movement_operator(
     example((2, 3), axis=[0]), example((2,), axis=[0, -1]),
     onnx=Onnx("Unsqueeze", axis=(Attribute("axes", until=12), Input(1, since=13))),
     tensorflow=TensorFlow("ExpandDims", axis=Input(1)),
@@ -111,17 +111,21 @@ def expand_dims(x: Tensor, axis: Wholes) -> Any:
     return x
 
 
-def _spread(x: Extents, shape: Extents) -> Extents:
+def _infer_broadcast_shape(x: Extents, shape: Extents) -> Extents:
     try:
         return tuple(np.broadcast_shapes(x, shape))
     except ValueError:
         raise ShapeError(f"shape={list(shape)} and {x} do not broadcast. Aligned at the right, equal or 1.") from None
 
 
-@move(
-    example((3,), shape=[2, 3]), example((2, 1), shape=[1, 3]), shape=_spread, method=False,  # a network expands
-    onnx=Onnx("Expand", shape=Input(1), since=8), tensorflow=TensorFlow("BroadcastTo", shape=Input(1)),
-)  # fmt: skip
+@movement_operator(
+    example((3,), shape=[2, 3]),
+    example((2, 1), shape=[1, 3]),
+    shape=_infer_broadcast_shape,
+    method=False,  # a network expands
+    onnx=Onnx("Expand", shape=Input(1), since=8),
+    tensorflow=TensorFlow("BroadcastTo", shape=Input(1)),
+)
 def expand(x: Tensor, shape: Shape) -> Any:
     """Broadcast the tensor to the common shape of its own and `shape`."""
-    return arithmetic.broadcast(x, _spread(x.shape, shape))
+    return arithmetic.broadcast(x, _infer_broadcast_shape(x.shape, shape))

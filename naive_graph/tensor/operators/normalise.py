@@ -7,15 +7,15 @@ from typing import Annotated, Any
 from ...core.catalogue import abs as magnitude
 from ...core.catalogue import pow, reciprocal, sqrt, square, where
 from ...errors import ShapeError
-from .. import reduce
+from .. import reductions_api
 from ..arithmetic import broadcast
 from ..base import TensorNode
-from ..index import place, places
+from ..index import canonicalize_axis, places
 from ..nodes import LinearNode, OpType
-from ..picks import pick, reshape
+from ..slicing import gather_axis, reshape
 from .examples import example
-from .kinds import entry
-from .mapping import Attribute, Fixed, Input, Onnx, TensorFlow, single, truth
+from .families import map_entries
+from .mapping import Attribute, Fixed, Input, Onnx, TensorFlow, to_bool, to_scalar
 from .moves import Extents
 from .properties import Axes, Axis, Layout, Least0, Maybe, Rate, Size, Tensor, one_of
 from .table import tensor_operator
@@ -23,35 +23,35 @@ from .table import tensor_operator
 EPSILON = Attribute("epsilon", 1e-5)
 
 
-def channel(rank: int, data_format: str) -> int:
+def channel_axis_of(rank: int, data_format: str) -> int:
     """The channel axis: the last (NHWC), or the one after the batch (NCHW)."""
     return rank - 1 if data_format == "NHWC" else 1
 
 
-def by_channel(op: OpType, x: TensorNode, vector: TensorNode | None, axis: int) -> TensorNode:
+def apply_by_channel(op: OpType, x: TensorNode, vector: TensorNode | None, axis: int) -> TensorNode:
     """x op vector, with the vector along one axis, broadcast over the others."""
     ids = range(1, x.rank + 1)
     return x if vector is None else LinearNode(op, ids, ids, (axis + 1,), x, vector)
 
 
 def scale_and_shift(x: TensorNode, scale: TensorNode | None, bias: TensorNode | None, axis: int) -> TensorNode:
-    return by_channel(OpType.add, by_channel(OpType.mul, x, scale, axis), bias, axis)
+    return apply_by_channel(OpType.add, apply_by_channel(OpType.mul, x, scale, axis), bias, axis)
 
 
-def normalise_axes(x: TensorNode, axes: list[int], epsilon: float) -> TensorNode:
+def standardize(x: TensorNode, axes: list[int], epsilon: float) -> TensorNode:
     """(x - mean) / sqrt(variance + epsilon), over some axes."""
-    centred: TensorNode = x - reduce.mean(x, axes, True)
-    return centred * _over_root(reduce.mean(square(centred), axes, True), epsilon)
+    centred: TensorNode = x - reductions_api.mean(x, axes, True)
+    return centred * _inverse_std(reductions_api.mean(square(centred), axes, True), epsilon)
 
 
-def _over_root(variance: TensorNode, epsilon: float) -> TensorNode:
-    return entry(lambda v: reciprocal(sqrt(v + epsilon)), variance)
+def _inverse_std(variance: TensorNode, epsilon: float) -> TensorNode:
+    return map_entries(lambda v: reciprocal(sqrt(v + epsilon)), variance)
 
 
-def _channels(x: Extents, data_format: str, least: int, **vectors: Any) -> int:
+def _check_channels(x: Extents, data_format: str, least: int, **vectors: Any) -> int:
     if len(x) < least:
         raise ShapeError(f"x has shape {x}. It takes {least} axes at least: a batch, and channels.")
-    axis = channel(len(x), data_format)
+    axis = channel_axis_of(len(x), data_format)
     for name, shape in vectors.items():
         if shape is not None and shape != (x[axis],):
             raise ShapeError(
@@ -60,20 +60,22 @@ def _channels(x: Extents, data_format: str, least: int, **vectors: Any) -> int:
     return axis
 
 
-def _batch(x: Extents, scale: Any, bias: Any, mean: Any, variance: Any, data_format: str, training: bool) -> Extents:
-    _channels(x, data_format, 2, scale=scale, bias=bias, mean=mean, variance=variance)
+def _check_batch_norm(
+    x: Extents, scale: Any, bias: Any, mean: Any, variance: Any, data_format: str, training: bool
+) -> Extents:
+    _check_channels(x, data_format, 2, scale=scale, bias=bias, mean=mean, variance=variance)
     if not training and (mean is None or variance is None):
         raise ShapeError("mean and variance are needed but for training=True, which takes those of the batch.")
     return x
 
 
 @tensor_operator(
-    shape=_batch, domain=(0.2, 1.8),
+    shape=_check_batch_norm, domain=(0.2, 1.8),
     examples=[
         example((2, 3), (3,), (3,), (3,), (3,)), example((2, 2, 2, 1), (2,), (2,), (2,), (2,), data_format="NCHW"),
         example((3, 2), (2,), (2,), training=True, epsilon=0.01),
     ],
-    onnx=Onnx("BatchNormalization", epsilon=EPSILON, training=Attribute("training_mode", 0, truth, since=14),
+    onnx=Onnx("BatchNormalization", epsilon=EPSILON, training=Attribute("training_mode", 0, to_bool, since=14),
               data_format=Fixed("NCHW"), harmless=("momentum",), refused={"spatial": 1}),
     tensorflow=[TensorFlow(operator_name, epsilon=Attribute("epsilon", 1e-4), training=Attribute("is_training", True),
                            data_format=Attribute("data_format", "NHWC"), harmless=("exponential_avg_factor",))
@@ -93,88 +95,89 @@ def batch_norm(
 
     training: mean and variance are those of the batch (the variance over N, not N - 1).
     """
-    channel_axis = channel(x.rank, data_format)
+    channel_axis = channel_axis_of(x.rank, data_format)
     if training:
         return scale_and_shift(
-            normalise_axes(x, [axis for axis in range(x.rank) if axis != channel_axis], epsilon),
+            standardize(x, [axis for axis in range(x.rank) if axis != channel_axis], epsilon),
             scale,
             bias,
             channel_axis,
         )
-    centred = by_channel(OpType.sub, x, mean, channel_axis)
+    centred = apply_by_channel(OpType.sub, x, mean, channel_axis)
     assert variance is not None
     return scale_and_shift(
-        by_channel(OpType.mul, centred, _over_root(variance, epsilon), channel_axis), scale, bias, channel_axis
+        apply_by_channel(OpType.mul, centred, _inverse_std(variance, epsilon), channel_axis), scale, bias, channel_axis
     )
 
 
-def _layer(x: Extents, scale: Any, bias: Any, axis: int) -> Extents:
-    normalised_shape = x[place(axis, len(x)) :]
+def _check_layer_norm(x: Extents, scale: Any, bias: Any, axis: int) -> Extents:
+    normalised_shape = x[canonicalize_axis(axis, len(x)) :]
     for name, shape in (("scale", scale), ("bias", bias)):
-        if shape is not None and not _spreads(shape, normalised_shape):
+        if shape is not None and not _broadcasts_to(shape, normalised_shape):
             raise ShapeError(f"{name} of shape {shape} does not fit the normalised axes, {normalised_shape}.")
     return x
 
 
-def _spreads(shape: Extents, to: Extents) -> bool:
+def _broadcasts_to(shape: Extents, to: Extents) -> bool:
     return len(shape) <= len(to) and all(a in (1, b) for a, b in zip(shape[::-1], to[::-1]))
 
 
 @tensor_operator(
-    shape=_layer,
+    shape=_check_layer_norm,
     examples=[example((2, 3), (3,), (3,)), example((2, 2, 2), (2, 2), axis=1, epsilon=0.1), example((2, 3))],
     onnx=Onnx("LayerNormalization", axis=Attribute("axis", -1), epsilon=EPSILON, harmless=("stash_type",), since=17),
 )  # fmt: skip
 def layer_norm(x: Tensor, scale: Maybe = None, bias: Maybe = None, axis: Axis = -1, epsilon: Least0 = 1e-5) -> Any:
     """scale * (x - mean) / sqrt(variance + epsilon) + bias, over the axes from `axis` on. Source: Ba et al., 2016."""
-    y = normalise_axes(x, list(range(place(axis, x.rank), x.rank)), epsilon)
+    y = standardize(x, list(range(canonicalize_axis(axis, x.rank), x.rank)), epsilon)
     y = y if scale is None else y * scale
     return y if bias is None else y + bias
 
 
 @tensor_operator(
-    shape=_layer, examples=[example((2, 3), (3,)), example((2, 2, 2), axis=1, epsilon=0.1)],
+    shape=_check_layer_norm, examples=[example((2, 3), (3,)), example((2, 2, 2), axis=1, epsilon=0.1)],
     onnx=Onnx("RMSNormalization", axis=Attribute("axis", -1), epsilon=EPSILON, harmless=("stash_type",), since=23),
 )  # fmt: skip
 def rms_norm(x: Tensor, scale: Maybe = None, bias: Maybe = None, axis: Axis = -1, epsilon: Least0 = 1e-5) -> Any:
     """scale * x / sqrt(mean of squares + epsilon), over the axes from `axis` on. Source: Zhang & Sennrich, 2019."""
-    axes = list(range(place(axis, x.rank), x.rank))
-    y = x * _over_root(reduce.mean(square(x), axes, True), epsilon)
+    axes = list(range(canonicalize_axis(axis, x.rank), x.rank))
+    y = x * _inverse_std(reductions_api.mean(square(x), axes, True), epsilon)
     y = y if scale is None else y * scale
     return y if bias is None else y + bias
 
 
-def _instance(x: Extents, scale: Any, bias: Any, data_format: str) -> Extents:
-    _channels(x, data_format, 3, scale=scale, bias=bias)
+def _check_instance_norm(x: Extents, scale: Any, bias: Any, data_format: str) -> Extents:
+    _check_channels(x, data_format, 3, scale=scale, bias=bias)
     return x
 
 
 @tensor_operator(
-    shape=_instance, examples=[example((2, 3, 2), (2,), (2,)), example((1, 2, 3), (2,), (2,), data_format="NCHW")],
+    shape=_check_instance_norm,
+    examples=[example((2, 3, 2), (2,), (2,)), example((1, 2, 3), (2,), (2,), data_format="NCHW")],
     onnx=Onnx("InstanceNormalization", epsilon=EPSILON, data_format=Fixed("NCHW")),
-)  # fmt: skip
+)
 def instance_norm(
     x: Tensor, scale: Maybe = None, bias: Maybe = None, epsilon: Least0 = 1e-5, data_format: Layout = "NHWC"
 ) -> Any:
     """Each channel of each sample normalised by itself. Source: Ulyanov et al., 2016."""
-    channel_axis = channel(x.rank, data_format)
+    channel_axis = channel_axis_of(x.rank, data_format)
     return scale_and_shift(
-        normalise_axes(x, [axis for axis in range(1, x.rank) if axis != channel_axis], epsilon),
+        standardize(x, [axis for axis in range(1, x.rank) if axis != channel_axis], epsilon),
         scale,
         bias,
         channel_axis,
     )
 
 
-def _group(x: Extents, scale: Any, bias: Any, groups: int, data_format: str) -> Extents:
-    channel_axis = _channels(x, data_format, 3, scale=scale, bias=bias)
+def _check_group_norm(x: Extents, scale: Any, bias: Any, groups: int, data_format: str) -> Extents:
+    channel_axis = _check_channels(x, data_format, 3, scale=scale, bias=bias)
     if x[channel_axis] % groups:
         raise ShapeError(f"groups={groups} does not divide {x[channel_axis]} channels.")
     return x
 
 
 @tensor_operator(
-    shape=_group,
+    shape=_check_group_norm,
     examples=[example((1, 3, 4), (4,), (4,), groups=2), example((2, 4, 2), (4,), (4,), groups=4, data_format="NCHW")],
     onnx=Onnx("GroupNormalization", groups=Attribute("num_groups"), epsilon=EPSILON, data_format=Fixed("NCHW"),
               harmless=("stash_type",), since=21),
@@ -188,9 +191,11 @@ def group_norm(
     data_format: Layout = "NHWC",
 ) -> Any:
     """Channels normalised together in groups, sample by sample. Source: Wu & He, 2018."""
-    channel_axis = channel(x.rank, data_format)
-    apart = reshape(x, (*x.shape[:channel_axis], groups, x.shape[channel_axis] // groups, *x.shape[channel_axis + 1 :]))
-    y = normalise_axes(apart, [axis for axis in range(1, apart.rank) if axis != channel_axis], epsilon)
+    channel_axis = channel_axis_of(x.rank, data_format)
+    grouped = reshape(
+        x, (*x.shape[:channel_axis], groups, x.shape[channel_axis] // groups, *x.shape[channel_axis + 1 :])
+    )
+    y = standardize(grouped, [axis for axis in range(1, grouped.rank) if axis != channel_axis], epsilon)
     return scale_and_shift(reshape(y, x.shape), scale, bias, channel_axis)
 
 
@@ -203,7 +208,7 @@ def group_norm(
 )  # fmt: skip
 def mean_variance_norm(x: Tensor, axis: Axes = None, epsilon: Least0 = 1e-9) -> Any:
     """(x - mean) / sqrt(variance + epsilon), over some axes, or all."""
-    return normalise_axes(x, places(axis, x.rank), epsilon)
+    return standardize(x, places(axis, x.rank), epsilon)
 
 
 @tensor_operator(
@@ -212,28 +217,37 @@ def mean_variance_norm(x: Tensor, axis: Axes = None, epsilon: Least0 = 1e-9) -> 
 )  # fmt: skip
 def lp_norm(x: Tensor, axis: Axis = -1, p: Annotated[int, one_of(1, 2)] = 2) -> Any:
     """x over its norm along an axis: the sum of magnitudes, or the root of the sum of squares; 0 where that is 0."""
-    axes = [place(axis, x.rank)]
-    total = broadcast(reduce.sum(magnitude(x) if p == 1 else square(x), axes, True), x.shape)
-    return entry(lambda x, t: where(t, x / (t if p == 1 else sqrt(t)), 0.0), x, total)
+    axes = [canonicalize_axis(axis, x.rank)]
+    total = broadcast(reductions_api.sum(magnitude(x) if p == 1 else square(x), axes, True), x.shape)
+    return map_entries(lambda x, t: where(t, x / (t if p == 1 else sqrt(t)), 0.0), x, total)
 
 
-def _local(x: Extents, data_format: str) -> Extents:
-    _channels(x, data_format, 2)
+def _check_local_norm(x: Extents, data_format: str) -> Extents:
+    _check_channels(x, data_format, 2)
     return x
 
 
 @tensor_operator(
-    shape=_local, examples=[example((1, 2, 5), size=3), example((1, 4, 2), size=2, data_format="NCHW", alpha=0.5)],
-    onnx=Onnx("LRN", size=Attribute("size"), alpha=Attribute("alpha", 1e-4), beta=Attribute("beta", 0.75),
-              bias=Attribute("bias", 1.0), data_format=Fixed("NCHW")),
-)  # fmt: skip
+    shape=_check_local_norm,
+    examples=[example((1, 2, 5), size=3), example((1, 4, 2), size=2, data_format="NCHW", alpha=0.5)],
+    onnx=Onnx(
+        "LRN",
+        size=Attribute("size"),
+        alpha=Attribute("alpha", 1e-4),
+        beta=Attribute("beta", 0.75),
+        bias=Attribute("bias", 1.0),
+        data_format=Fixed("NCHW"),
+    ),
+)
 def local_response_norm(
     x: Tensor, size: Size, alpha: float = 1e-4, beta: float = 0.75, bias: float = 1.0, data_format: Layout = "NHWC"
 ) -> Any:
     """x / (bias + alpha / size * sum of squares over the neighbouring channels)**beta. Source: Krizhevsky, 2012."""
-    channel_axis = channel(x.rank, data_format)
-    near = pick(square(x), channel_axis, (x.shape[channel_axis], size), (1, 1), -((size - 1) // 2))
-    return entry(lambda x, s: x * pow(bias + alpha / size * s, -beta), x, reduce.sum(near, channel_axis + 1))
+    channel_axis = channel_axis_of(x.rank, data_format)
+    neighbours = gather_axis(square(x), channel_axis, (x.shape[channel_axis], size), (1, 1), -((size - 1) // 2))
+    return map_entries(
+        lambda x, s: x * pow(bias + alpha / size * s, -beta), x, reductions_api.sum(neighbours, channel_axis + 1)
+    )
 
 
 def _check_mask(x: Extents, mask: Any) -> Extents:
@@ -244,7 +258,7 @@ def _check_mask(x: Extents, mask: Any) -> Extents:
 
 @tensor_operator(
     shape=_check_mask, examples=[example((2, 3), (2, 3), rate=0.25), example((3,)), example((2,), (2,), rate=1.0)],
-    onnx=Onnx("Dropout", operands=[0], rate=(Attribute("ratio", 0.5, until=11), Input(1, 0.5, single, since=12)),
+    onnx=Onnx("Dropout", operands=[0], rate=(Attribute("ratio", 0.5, until=11), Input(1, 0.5, to_scalar, since=12)),
               harmless=("seed",)),
 )  # fmt: skip
 def dropout(x: Tensor, mask: Maybe = None, rate: Rate = 0.5) -> Any:

@@ -28,21 +28,21 @@ class Kind(NamedTuple):
         """Either of two kinds; `kind | None` also takes None."""
         if other is None:
             return Kind(f"{self.what}, or None", lambda value: None if value is None else self.take(value))
-        return Kind(f"{self.what}, or {other.what}", lambda value: _first([self, other], value))
+        return Kind(f"{self.what}, or {other.what}", lambda value: _take_first_fitting([self, other], value))
 
 
 Taken = TypeVar("Taken")
 LARGEST = 2**53  # beyond it a float64, which tensors hold, skips whole numbers
 
 
-class Wrong(Exception):
+class InvalidValue(Exception):
     """Raised by a kind's `take` for an invalid value; the message is made from the kind's description."""
 
 
-def fitting(value: Taken, fits: object) -> Taken:
+def require_fit(value: Taken, fits: object) -> Taken:
     """The value, if it fits. Raises Wrong."""
     if not fits:
-        raise Wrong
+        raise InvalidValue
     return value
 
 
@@ -58,7 +58,7 @@ def require_known(value: Any) -> Any:
     if not isinstance(value, TensorNode):
         return value
     if not isinstance(value, LeafNode) or value.leaf_type != LeafType.CONSTANT:
-        raise Wrong(f"{value.label} is not known until run time. Give numbers, or LeafNode.constant(...)")
+        raise InvalidValue(f"{value.label} is not known until run time. Give numbers, or LeafNode.constant(...)")
     array = np.asarray(value.value)
     return array.item() if array.ndim == 0 else array
 
@@ -77,38 +77,38 @@ def between(low: float, high: float, open_low: bool = False) -> Kind:
 
     def take(value: Any) -> float:
         result = number(require_known(value))
-        return fitting(result, (low < result if open_low else low <= result) and result <= high)
+        return require_fit(result, (low < result if open_low else low <= result) and result <= high)
 
     return Kind(
         f"a number {'above' if open_low else 'from'} {low} {'and up' if high == np.inf else f'to {high}'}", take
     )
 
 
-def whole(value: Any) -> int:
+def to_int(value: Any) -> int:
     """An int; whole floats of a tensor that is known count too."""
     if isinstance(value, TensorNode):
         value = require_known(value)
         if isinstance(value, float) and value.is_integer():
             value = int(value)
-    fitting(value, isinstance(value, (int, np.integer)) and not isinstance(value, bool))
-    return int(fitting(value, -LARGEST <= value <= LARGEST))
+    require_fit(value, isinstance(value, (int, np.integer)) and not isinstance(value, bool))
+    return int(require_fit(value, -LARGEST <= value <= LARGEST))
 
 
-def from_on(least: int) -> Kind:
+def int_from(least: int) -> Kind:
     """A kind: an int of at least `least`."""
-    return Kind(f"a whole number from {least} on", lambda value: fitting(found := whole(value), found >= least))
+    return Kind(f"a whole number from {least} on", lambda value: require_fit(found := to_int(value), found >= least))
 
 
-def wholes(value: Any) -> tuple[int, ...]:
+def to_ints(value: Any) -> tuple[int, ...]:
     """A tuple of ints, from a list, an array, or one int."""
     if isinstance(value, TensorNode):
         value = [
-            whole(float(entry)) if not float(entry).is_integer() else int(entry)
+            to_int(float(entry)) if not float(entry).is_integer() else int(entry)
             for entry in np.ravel(require_known(value))
         ]
     if isinstance(value, np.ndarray):
         value = [*value.reshape(-1)]
-    return tuple(map(whole, value)) if isinstance(value, (list, tuple, range)) else (whole(value),)
+    return tuple(map(to_int, value)) if isinstance(value, (list, tuple, range)) else (to_int(value),)
 
 
 def one_of(*choices: Any) -> Kind:
@@ -122,33 +122,33 @@ def one_of(*choices: Any) -> Kind:
         for choice in choices:
             if type(value) is type(choice) and value == choice:
                 return choice
-        raise Wrong
+        raise InvalidValue
 
     return Kind(f"one of {', '.join(map(shortened, choices))}", take)
 
 
-def several(count: int, least: int) -> Kind:
+def int_tuple(count: int, least: int) -> Kind:
     """A kind: `count` ints of at least `least`, or one for all."""
 
     def take(value: Any) -> tuple[int, ...]:
-        numbers = wholes(value)
+        numbers = to_ints(value)
         numbers = numbers * count if len(numbers) == 1 else numbers
-        return fitting(numbers, len(numbers) == count and min(numbers) >= least)
+        return require_fit(numbers, len(numbers) == count and min(numbers) >= least)
 
     return Kind(f"a whole number from {least} on, or {count} of them", take)
 
 
-def _any_wholes(value: Any) -> tuple[int, ...]:
-    numbers = wholes(value)
-    return fitting(numbers, len(set(numbers)) == len(numbers))
+def _distinct_ints(value: Any) -> tuple[int, ...]:
+    numbers = to_ints(value)
+    return require_fit(numbers, len(set(numbers)) == len(numbers))
 
 
 def _shape(value: Any) -> tuple[int, ...]:
-    extents = wholes(value) if not (isinstance(value, (list, tuple)) and not value) else ()
-    return fitting(extents, extents.count(-1) <= 1 and min(extents, default=1) >= -1 and 0 not in extents)
+    extents = to_ints(value) if not (isinstance(value, (list, tuple)) and not value) else ()
+    return require_fit(extents, extents.count(-1) <= 1 and min(extents, default=1) >= -1 and 0 not in extents)
 
 
-def _places(value: Any) -> Any:
+def _index_array(value: Any) -> Any:
     """An array of whole numbers; a tensor that is not known yet stays a tensor."""
     if isinstance(value, TensorNode):
         if not isinstance(value, LeafNode) or value.leaf_type != LeafType.CONSTANT:
@@ -157,40 +157,40 @@ def _places(value: Any) -> Any:
     table = np.asarray(value)
     if table.dtype.kind == "f" and (table == np.floor(table)).all() and np.isfinite(table).all():
         table = table.astype(np.int64)  # tensors hold whole numbers as floats
-    return fitting(table, table.dtype.kind in "iu" and table.size).astype(np.int64)
+    return require_fit(table, table.dtype.kind in "iu" and table.size).astype(np.int64)
 
 
 def _padding(value: Any) -> Any:
     if isinstance(value, str):
-        return fitting(value, value in ("VALID", "SAME", "SAME_UPPER", "SAME_LOWER"))
-    widths = wholes(value)
+        return require_fit(value, value in ("VALID", "SAME", "SAME_UPPER", "SAME_LOWER"))
+    widths = to_ints(value)
     widths = widths * 4 if len(widths) == 1 else widths
-    return fitting(widths, len(widths) == 4 and min(widths) >= 0)
+    return require_fit(widths, len(widths) == 4 and min(widths) >= 0)
 
 
 def _pairs(value: Any) -> tuple[tuple[int, ...], ...]:
     """Pairs of whole numbers: [[a, b], [c, d]]."""
     value = require_known(value)
-    pairs = tuple(tuple(map(int if isinstance(value, np.ndarray) else whole, pair)) for pair in value)
-    return fitting(pairs, all(len(pair) == 2 for pair in pairs))
+    pairs = tuple(tuple(map(int if isinstance(value, np.ndarray) else to_int, pair)) for pair in value)
+    return require_fit(pairs, all(len(pair) == 2 for pair in pairs))
 
 
-def _first(kinds: Iterable[Kind], value: Any) -> Any:
+def _take_first_fitting(kinds: Iterable[Kind], value: Any) -> Any:
     for kind in kinds:
         try:
             return kind.take(value)
-        except (Wrong, NaiveGraphError, TypeError, ValueError):
+        except (InvalidValue, NaiveGraphError, TypeError, ValueError):
             continue
-    raise Wrong
+    raise InvalidValue
 
 
 REAL = Kind("a real number", lambda value: number(require_known(value)))
-WHOLE = Kind("a whole number", whole)
-FLAG = Kind("True or False", lambda value: bool(fitting(value, isinstance(value, (bool, np.bool_)))))
-TEXT = Kind("a text", lambda value: fitting(value, value and isinstance(value, str)))
-WHOLES = Kind("a list of whole numbers", wholes)
+WHOLE = Kind("a whole number", to_int)
+FLAG = Kind("True or False", lambda value: bool(require_fit(value, isinstance(value, (bool, np.bool_)))))
+TEXT = Kind("a text", lambda value: require_fit(value, value and isinstance(value, str)))
+WHOLES = Kind("a list of whole numbers", to_ints)
 KNOWN = Kind(
-    "an array of whole numbers that is known when the node is built", lambda value: _places(require_known(value))
+    "an array of whole numbers that is known when the node is built", lambda value: _index_array(require_known(value))
 )
 PADDING = Kind('"VALID", "SAME", "SAME_LOWER", a number, or [top, left, bottom, right]', _padding)
 
@@ -199,13 +199,13 @@ PLAIN: dict[Any, Kind] = {float: REAL, int: WHOLE, bool: FLAG, str: TEXT, float 
 Tensor = Annotated[Any, Operand()]
 Maybe = Annotated[Any, Operand(optional=True)]
 Tensors = Annotated[Sequence[Any], Operand(many=True)]
-Axis = Annotated[int, Kind("an axis of the tensor, a whole number", whole)]
-Axes = Annotated[Any, Kind("an axis, or several different ones", _any_wholes) | None]
-Size = Annotated[int, from_on(1)]
-MaybeSize = Annotated[Any, from_on(1) | None]
-Count = Annotated[int, from_on(0)]
-Pair = Annotated[Any, several(2, 1)]
-MaybePair = Annotated[Any, several(2, 1) | None]
+Axis = Annotated[int, Kind("an axis of the tensor, a whole number", to_int)]
+Axes = Annotated[Any, Kind("an axis, or several different ones", _distinct_ints) | None]
+Size = Annotated[int, int_from(1)]
+MaybeSize = Annotated[Any, int_from(1) | None]
+Count = Annotated[int, int_from(0)]
+Pair = Annotated[Any, int_tuple(2, 1)]
+MaybePair = Annotated[Any, int_tuple(2, 1) | None]
 Padding = Annotated[Any, PADDING]
 Layout = Annotated[str, one_of("NHWC", "NCHW")]
 Wholes = Annotated[Any, WHOLES]
@@ -213,7 +213,7 @@ MaybeWholes = Annotated[Any, WHOLES | None]
 MaybeReal = Annotated[Any, REAL | None]
 MaybeWhole = Annotated[Any, WHOLE | None]
 Shape = Annotated[Any, Kind("a list of whole numbers from 1 on, of which one may be -1", _shape)]
-Places = Annotated[Any, Kind("an array of whole numbers", _places)]
+Places = Annotated[Any, Kind("an array of whole numbers", _index_array)]
 KnownPlaces = Annotated[Any, KNOWN]
 Pairs = Annotated[Any, Kind("a pair of whole numbers for each axis", _pairs)]
 Positive = Annotated[float, between(0.0, np.inf, open_low=True)]

@@ -7,12 +7,12 @@ from typing import Annotated, Any
 import numpy as np
 
 from ...errors import ShapeError
-from .. import arithmetic, picks
-from ..index import place, places
+from .. import arithmetic, slicing
+from ..index import canonicalize_axis, places
 from ..nodes import LeafNode, TransformNode
 from .examples import example
-from .mapping import Attribute, Called, Fixed, Input, Onnx, TensorFlow, single, truth
-from .moves import Extents, move, moved, number_entries
+from .mapping import Attribute, Fixed, Input, Onnx, TensorFlow, TranslatedName, to_bool, to_scalar
+from .moves import Extents, flat_indices, gather_flat, movement_operator
 from .properties import Axes, Axis, Tensor, Wholes, one_of
 
 
@@ -22,7 +22,7 @@ def _infer_tiled_shape(x: Extents, repeats: Extents) -> Extents:
     return tuple(extent * times for extent, times in zip(x, repeats))
 
 
-@move(
+@movement_operator(
     example((2, 3), repeats=[2, 1]), example((2,), repeats=[3]), shape=_infer_tiled_shape,
     onnx=Onnx("Tile", repeats=Input(1), since=6), tensorflow=TensorFlow("Tile", repeats=Input(1)),
 )  # fmt: skip
@@ -31,7 +31,7 @@ def tile(x: Tensor, repeats: Wholes) -> Any:
     dst = [axis_id for axis in range(x.rank) for axis_id in (-(axis + 1), axis + 1)]
     both = [size for times, extent in zip(repeats, x.shape) for size in (times, extent)]
     spread = TransformNode(dst, range(1, x.rank + 1), x, shape=both)
-    return picks.reshape(spread, _infer_tiled_shape(x.shape, repeats))
+    return slicing.reshape(spread, _infer_tiled_shape(x.shape, repeats))
 
 
 # --- paddings -----------------------------------------------------------------
@@ -39,7 +39,7 @@ def tile(x: Tensor, repeats: Wholes) -> Any:
 OF_ONNX = {mode: mode for mode in ("constant", "reflect", "edge", "wrap")}  # it lacks "symmetric"
 
 
-def _amounts(x: Extents, pads: Extents, axis: Any) -> dict[int, tuple[int, int]]:
+def _pad_amounts(x: Extents, pads: Extents, axis: Any) -> dict[int, tuple[int, int]]:
     """The padding (before, after) of each axis; pads lists all befores, then all afters."""
     chosen = list(range(len(x))) if axis is None else places(axis, len(x))
     if len(pads) != 2 * len(chosen):
@@ -49,7 +49,7 @@ def _amounts(x: Extents, pads: Extents, axis: Any) -> dict[int, tuple[int, int]]
 
 def _infer_padded_shape(x: Extents, pads: Extents, mode: str, axis: Any) -> Extents:
     extents = list(x)
-    for axis_index, (before, after) in _amounts(x, pads, axis).items():
+    for axis_index, (before, after) in _pad_amounts(x, pads, axis).items():
         left = x[axis_index] + min(before, 0) + min(after, 0)
         extents[axis_index] += before + after
         most = {"reflect": left - 1, "symmetric": left}.get(mode)
@@ -65,19 +65,19 @@ def _reorder_pads(value: Any, attributes: Any) -> Any:
     return [pair[side] for side in (0, 1) for pair in value]
 
 
-@move(
+@movement_operator(
     example((2, 3), pads=[1, 0, 0, 2]), example((3,), pads=[2, 1], mode="reflect"),
     example((3,), pads=[1, 1], value=0.5),
     example((2, 3), pads=[2, 1], mode="edge", axis=[1]), example((3,), pads=[2, 4], mode="wrap"),
     example((3,), pads=[2, 3], mode="symmetric"), example((2, 4), pads=[0, -1, 1, -1]), shape=_infer_padded_shape,
     onnx=Onnx("Pad", pads=(Attribute("pads", until=10), Input(1, since=11)),
-              value=(Attribute("value", 0.0, until=10), Input(2, 0.0, single, since=11)),
-              mode=Attribute("mode", "constant", Called(OF_ONNX)),
+              value=(Attribute("value", 0.0, until=10), Input(2, 0.0, to_scalar, since=11)),
+              mode=Attribute("mode", "constant", TranslatedName(OF_ONNX)),
               axis=(Fixed(None, until=17), Input(3, None, since=18))),
     tensorflow=[TensorFlow("Pad", pads=Input(1, adapt=_reorder_pads)),
                 TensorFlow("PadV2", pads=Input(1, adapt=_reorder_pads), value=Input(2)),
                 TensorFlow("MirrorPad", pads=Input(1, adapt=_reorder_pads), mode=Attribute(
-                    "mode", adapt=Called({"REFLECT": "reflect", "SYMMETRIC": "symmetric"})))],
+                    "mode", adapt=TranslatedName({"REFLECT": "reflect", "SYMMETRIC": "symmetric"})))],
 )  # fmt: skip
 def pad(
     x: Tensor,
@@ -90,61 +90,63 @@ def pad(
 
     pads: the befores of all axes (or of `axis`), then the afters.
     """
-    amounts = _amounts(x.shape, pads, axis)
+    amounts = _pad_amounts(x.shape, pads, axis)
     outside = np.zeros(())
     for axis_index, (before, after) in amounts.items():
-        spots = np.arange(-before, x.shape[axis_index] + after)
+        positions = np.arange(-before, x.shape[axis_index] + after)
         if mode == "constant":
-            beyond = ((spots < 0) | (spots >= x.shape[axis_index])).reshape(
+            beyond = ((positions < 0) | (positions >= x.shape[axis_index])).reshape(
                 [-1 if dimension == axis_index else 1 for dimension in range(x.rank)]
             )
             outside = np.maximum(outside, beyond)
-            x = picks.pad_axis(x, axis_index, before, after) if before or after else x
+            x = slicing.pad_axis(x, axis_index, before, after) if before or after else x
         elif before or after:
             cut, left = max(0, -before), x.shape[axis_index] + min(before, 0) + min(after, 0)
-            x = arithmetic.gather(x, _mirror_positions(spots - cut, left, mode) + cut, axis_index)
+            x = arithmetic.gather(x, _mirror_positions(positions - cut, left, mode) + cut, axis_index)
     if mode == "constant" and value != 0.0:
         x = x + LeafNode.constant(np.where(outside, value, 0.0))
     return x
 
 
-def _mirror_positions(spots: Any, extent: int, mode: str) -> Any:
+def _mirror_positions(positions: Any, extent: int, mode: str) -> Any:
     if mode == "edge":
-        return np.clip(spots, 0, extent - 1)
+        return np.clip(positions, 0, extent - 1)
     if mode == "wrap":
-        return spots % extent
+        return positions % extent
     if mode == "symmetric":
-        return np.where(spots < 0, -spots - 1, np.where(spots >= extent, 2 * extent - 1 - spots, spots))
-    return np.where(spots < 0, -spots, np.where(spots >= extent, 2 * extent - 2 - spots, spots))
+        return np.where(
+            positions < 0, -positions - 1, np.where(positions >= extent, 2 * extent - 1 - positions, positions)
+        )
+    return np.where(positions < 0, -positions, np.where(positions >= extent, 2 * extent - 2 - positions, positions))
 
 
 # --- triangles, reversals -----------------------------------------------------
 
 
-def _matrices(x: Extents) -> Extents:
+def _check_matrices(x: Extents) -> Extents:
     if len(x) < 2:
         raise ShapeError(f"x has shape {x}. It takes matrices: two axes at least.")
     return x
 
 
-@move(
-    example((2, 3)), example((2, 3, 3), upper=False, k=-1), shape=_matrices,
-    onnx=Onnx("Trilu", upper=Attribute("upper", 1, truth), k=Input(1, 0, single), since=14),
+@movement_operator(
+    example((2, 3)), example((2, 3, 3), upper=False, k=-1), shape=_check_matrices,
+    onnx=Onnx("Trilu", upper=Attribute("upper", 1, to_bool), k=Input(1, 0, to_scalar), since=14),
 )  # fmt: skip
 def trilu(x: Tensor, upper: bool = True, k: int = 0) -> Any:
     """The entries on and above (or below) the k-th diagonal of each matrix; 0 elsewhere."""
     mask = np.triu(np.ones(x.shape[-2:]), k) if upper else np.tril(np.ones(x.shape[-2:]), k)
-    return moved(x, np.where(np.broadcast_to(mask, x.shape), number_entries(x.shape), -1))
+    return gather_flat(x, np.where(np.broadcast_to(mask, x.shape), flat_indices(x.shape), -1))
 
 
-@move(
+@movement_operator(
     example((2, 3)), example((2, 3), axis=[1]),
     tensorflow=TensorFlow("ReverseV2", axis=Input(1)),
 )  # fmt: skip
 def reverse(x: Tensor, axis: Axes = None) -> Any:
     """The entries in reverse order along some axes, or all."""
     for axis_index in places(axis, x.rank):
-        x = picks.pick(x, axis_index, (x.shape[axis_index],), (-1,), x.shape[axis_index] - 1)
+        x = slicing.gather_axis(x, axis_index, (x.shape[axis_index],), (-1,), x.shape[axis_index] - 1)
     return x
 
 
@@ -154,7 +156,7 @@ def _check_roll(x: Extents, shift: Extents, axis: Any) -> Extents:
     return x
 
 
-@move(
+@movement_operator(
     example((4,), shift=[1]), example((2, 3), shift=[-1, 2], axis=[1, 0]), shape=_check_roll,
     tensorflow=TensorFlow("Roll", shift=Input(1), axis=Input(2)),
 )  # fmt: skip
@@ -165,24 +167,32 @@ def roll(x: Tensor, shift: Wholes, axis: Axes = None) -> Any:
     return x
 
 
-def _sequences(x: Extents, lengths: Extents, time_axis: int, batch_axis: int) -> Extents:
-    time, batch = place(time_axis, len(x), "time_axis"), place(batch_axis, len(x), "batch_axis")
+def _check_sequences(x: Extents, lengths: Extents, time_axis: int, batch_axis: int) -> Extents:
+    time, batch = canonicalize_axis(time_axis, len(x), "time_axis"), canonicalize_axis(batch_axis, len(x), "batch_axis")
     if time == batch or len(lengths) != x[batch] or not 0 <= min(lengths) <= max(lengths) <= x[time]:
         raise ShapeError(f"lengths={list(lengths)} needs a number up to {x[time]} for each of {x[batch]} sequences.")
     return x
 
 
-@move(
-    example((4, 2), lengths=[3, 1]), example((2, 3, 2), lengths=[1, 3], time_axis=1, batch_axis=0), shape=_sequences,
-    onnx=Onnx("ReverseSequence", lengths=Input(1), time_axis=Attribute("time_axis", 0),
-              batch_axis=Attribute("batch_axis", 1), since=10),
-    tensorflow=TensorFlow("ReverseSequence", lengths=Input(1), time_axis=Attribute("seq_dim"),
-                          batch_axis=Attribute("batch_dim", 0)),
-)  # fmt: skip
+@movement_operator(
+    example((4, 2), lengths=[3, 1]),
+    example((2, 3, 2), lengths=[1, 3], time_axis=1, batch_axis=0),
+    shape=_check_sequences,
+    onnx=Onnx(
+        "ReverseSequence",
+        lengths=Input(1),
+        time_axis=Attribute("time_axis", 0),
+        batch_axis=Attribute("batch_axis", 1),
+        since=10,
+    ),
+    tensorflow=TensorFlow(
+        "ReverseSequence", lengths=Input(1), time_axis=Attribute("seq_dim"), batch_axis=Attribute("batch_dim", 0)
+    ),
+)
 def reverse_sequence(x: Tensor, lengths: Wholes, time_axis: Axis = 0, batch_axis: Axis = 1) -> Any:
     """The first entries of each sequence, as many as its length, in reverse order."""
-    time, batch = place(time_axis, x.rank), place(batch_axis, x.rank)
-    table = np.moveaxis(number_entries(x.shape), (time, batch), (0, 1)).copy()
+    time, batch = canonicalize_axis(time_axis, x.rank), canonicalize_axis(batch_axis, x.rank)
+    table = np.moveaxis(flat_indices(x.shape), (time, batch), (0, 1)).copy()
     for sequence, length in enumerate(lengths):
         table[:length, sequence] = table[:length, sequence][::-1].copy()
-    return moved(x, np.moveaxis(table, (0, 1), (time, batch)))
+    return gather_flat(x, np.moveaxis(table, (0, 1), (time, batch)))

@@ -9,13 +9,13 @@ import numpy as np
 
 from ...core import catalogue, compositions
 from ...errors import ShapeError
-from .. import arithmetic, picks
+from .. import arithmetic, slicing
 from ..base import TensorNode
-from ..index import straight
+from ..index import identity_ids
 from ..nodes import LeafNode, LinearNode, NonlinearNode, OpType
-from ..repeated import RepeatedNode, Step
+from ..scan import ScanNode, Step
+from .families import map_entries
 from .joins import stack
-from .kinds import entry
 from .moves import Extents
 
 ACTIVATIONS: dict[str, Callable[..., Any]] = {
@@ -25,7 +25,7 @@ ACTIVATIONS: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 
 
-def activations_of(value: Any) -> tuple[str, ...] | None:
+def parse_activations(value: Any) -> tuple[str, ...] | None:
     names = value if value is None else (value,) if isinstance(value, str) else tuple(value)
     if names is not None and not set(names) <= ACTIVATIONS.keys():
         raise ValueError
@@ -64,9 +64,19 @@ State = tuple[TensorNode, ...]
 
 
 def run(
-    x: TensorNode, w: TensorNode, r: TensorNode, b: Any, states: Sequence[Any], more: Any = None, *, direction: str,
-    lengths: Any, batch_first: bool, cell: Callable[..., State], apart: bool = False,
-) -> list[TensorNode]:  # fmt: skip
+    x: TensorNode,
+    w: TensorNode,
+    r: TensorNode,
+    b: Any,
+    states: Sequence[Any],
+    peepholes: Any = None,
+    *,
+    direction: str,
+    lengths: Any,
+    batch_first: bool,
+    cell: Callable[..., State],
+    separate_bias: bool = False,
+) -> list[TensorNode]:
     """Run a cell over time in each direction; returns all outputs, and the last state of each kind.
 
     cell: the states after a step, from (direction, projected inputs, states, r, and the separate recurrent bias
@@ -74,32 +84,46 @@ def run(
     """
     x = arithmetic.transpose(x, 1, 0, 2) if batch_first else x
     time, batch, hidden = x.shape[0], x.shape[1], r.shape[-1]
-    goes_on = [] if lengths is None or min(lengths) == time else [LeafNode.constant(
+    is_running = [] if lengths is None or min(lengths) == time else [LeafNode.constant(
         np.repeat(np.arange(time)[:, None, None] < np.array(lengths)[:, None], hidden, 2).astype(float)
     )]  # fmt: skip
-    through: list[TensorNode] = []
-    last: list[list[TensorNode]] = []
-    for way, turn in enumerate(["forward", "reverse"] if direction == "bidirectional" else [direction]):
-        fed = LinearNode(OpType.mul, (1, 2, 3), (1, 2, -4), (3, -4), x, picks.entry(w, 0, way))  # for all steps at once
-        of_w, of_r = both(None if b is None else picks.entry(b, 0, way), w.shape[1] // hidden, hidden)
-        brought = with_bias(fed, of_w) if apart else with_bias(with_bias(fed, of_w), of_r)
-        shared = [picks.entry(weights, 0, way) for weights in (r, more) if weights is not None]
-        shared += [of_r] if apart and b is not None else []
+    output_sequences: list[TensorNode] = []
+    final_states: list[list[TensorNode]] = []
+    for direction_index, sense in enumerate(["forward", "reverse"] if direction == "bidirectional" else [direction]):
+        projected = LinearNode(
+            OpType.mul, (1, 2, 3), (1, 2, -4), (3, -4), x, slicing.index_axis(w, 0, direction_index)
+        )  # for all steps at once
+        input_bias, recurrent_bias = split_biases(
+            None if b is None else slicing.index_axis(b, 0, direction_index), w.shape[1] // hidden, hidden
+        )
+        step_inputs = (
+            with_bias(projected, input_bias)
+            if separate_bias
+            else with_bias(with_bias(projected, input_bias), recurrent_bias)
+        )
+        shared = [slicing.index_axis(weights, 0, direction_index) for weights in (r, peepholes) if weights is not None]
+        shared += [recurrent_bias] if separate_bias and b is not None else []
         first = LeafNode.constant(np.zeros((batch, hidden)))
-        begin = [first if state is None else picks.entry(state, 0, way) for state in states]
-        order = range(time) if turn == "forward" else range(time)[::-1]
-        all_states = RepeatedNode(_step(cell, way), order, [brought, *goes_on], begin, shared)
-        outputs = picks.entry(all_states, 0, 0)
-        through.append(entry(lambda c, y: catalogue.where(c, y, 0.0), *goes_on, outputs) if goes_on else outputs)
-        last.append([picks.entry(picks.entry(all_states, 0, kind), 0, order[-1]) for kind in range(len(states))])
-    outputs = stack.function(through, 1)
-    ends = [stack.function([*last_states], 0) for last_states in zip(*last)]
+        initial_states = [first if state is None else slicing.index_axis(state, 0, direction_index) for state in states]
+        order = range(time) if sense == "forward" else range(time)[::-1]
+        all_states = ScanNode(
+            _make_step(cell, direction_index), order, [step_inputs, *is_running], initial_states, shared
+        )
+        outputs = slicing.index_axis(all_states, 0, 0)
+        output_sequences.append(
+            map_entries(lambda c, y: catalogue.where(c, y, 0.0), *is_running, outputs) if is_running else outputs
+        )
+        final_states.append(
+            [slicing.index_axis(slicing.index_axis(all_states, 0, kind), 0, order[-1]) for kind in range(len(states))]
+        )
+    outputs = stack.function(output_sequences, 1)
+    ends = [stack.function([*last_states], 0) for last_states in zip(*final_states)]
     if batch_first:
         return [arithmetic.transpose(outputs, 2, 0, 1, 3), *(arithmetic.transpose(end, 1, 0, 2) for end in ends)]
     return [outputs, *ends]
 
 
-def _step(cell: Callable[..., State], way: int) -> Step:
+def _make_step(cell: Callable[..., State], way: int) -> Step:
     """Make the scan's step from a cell; a sequence that has ended keeps its states."""
 
     def step(fed: Sequence[Any], states: Sequence[Any], shared: Sequence[Any]) -> Sequence[Any]:
@@ -110,24 +134,26 @@ def _step(cell: Callable[..., State], way: int) -> Step:
     return step
 
 
-def times(h: TensorNode, recurrent: TensorNode) -> TensorNode:
+def multiply_gates(h: TensorNode, recurrent: TensorNode) -> TensorNode:
     """The product of the state h (N, H) and the weights r (G H, H) of all gates."""
     return LinearNode(OpType.mul, (1, 2), (1, -3), (2, -3), h, recurrent)
 
 
-def part(node: TensorNode, gate: int, size: int, count: int = 1) -> TensorNode:
+def gate_slice(node: TensorNode, gate: int, size: int, count: int = 1) -> TensorNode:
     """The entries of one gate, or of several, along the last axis."""
-    return picks.pick(node, node.rank - 1, (count * size,), (1,), gate * size)
+    return slicing.gather_axis(node, node.rank - 1, (count * size,), (1,), gate * size)
 
 
 def with_bias(node: TensorNode, bias: Any) -> TensorNode:
-    ids = straight(node.rank)
+    ids = identity_ids(node.rank)
     return node if bias is None else LinearNode(OpType.add, ids, ids, ids[-1:], node, bias)
 
 
-def both(biases: Any, gates: int, size: int) -> tuple[Any, Any]:
+def split_biases(biases: Any, gates: int, size: int) -> tuple[Any, Any]:
     """The biases of w and of r."""
-    return (None, None) if biases is None else (part(biases, 0, size, gates), part(biases, gates, size, gates))
+    return (
+        (None, None) if biases is None else (gate_slice(biases, 0, size, gates), gate_slice(biases, gates, size, gates))
+    )
 
 
 def functions(activations: Any, default: Sequence[str], way: int) -> list[Callable[..., Any]]:
@@ -143,5 +169,5 @@ def states(states: Sequence[Any], batch_first: bool) -> list[Any]:
     return [arithmetic.transpose(state, 1, 0, 2) if batch_first and state is not None else state for state in states]
 
 
-def rows(recurrent: TensorNode, first: int, count: int) -> TensorNode:
-    return picks.pick(recurrent, 0, (count,), (1,), first)
+def gate_rows(recurrent: TensorNode, first: int, count: int) -> TensorNode:
+    return slicing.gather_axis(recurrent, 0, (count,), (1,), first)

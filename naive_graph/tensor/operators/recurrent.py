@@ -15,40 +15,40 @@ from ...errors import ShapeError
 from ..base import TensorNode
 from ..nodes import LinearNode, NonlinearNode, OpType
 from .examples import example
-from .kinds import entry
-from .mapping import Attribute, Input, Onnx, truth
+from .families import map_entries
+from .mapping import Attribute, Input, Onnx, to_bool
 from .moves import Extents
 from .properties import Kind, Maybe, MaybeWholes, Tensor, one_of
 from .recurrence import (
     ACTIVATIONS,
     RecurrentLayout,
     State,
-    activations_of,
     functions,
-    part,
-    rows,
+    gate_rows,
+    gate_slice,
+    multiply_gates,
+    parse_activations,
     run,
     states,
     swap_batch_first,
-    times,
     with_bias,
 )
 from .table import tensor_operator
 
 Direction = Annotated[str, one_of("forward", "reverse", "bidirectional")]
-Functions = Annotated[Any, Kind(f"a list of {', '.join(ACTIVATIONS)}, or None", activations_of)]
+Functions = Annotated[Any, Kind(f"a list of {', '.join(ACTIVATIONS)}, or None", parse_activations)]
 OF_ONNX: dict[str, Any] = {
     "operands": [0, 1, 2, 3, 5],
     "lengths": Input(4, None),
     "direction": Attribute("direction", "forward"),
     "activations": Attribute("activations", None),
-    "batch_first": Attribute("layout", 0, truth, since=14),
+    "batch_first": Attribute("layout", 0, to_bool, since=14),
     "harmless": ("hidden_size", "output_sequence"),
     "refused": {"activation_alpha": None, "activation_beta": None, "clip": None},
 }
 
 
-def _checks(gates: int, functions: int) -> Callable[..., None]:
+def _make_shape_rule(gates: int, functions: int) -> Callable[..., None]:
     """The shape rule of a recurrent layer whose only state is h."""
 
     def rule(
@@ -67,7 +67,7 @@ def _checks(gates: int, functions: int) -> Callable[..., None]:
 
 
 @tensor_operator(
-    shape=_checks(gates=1, functions=1),
+    shape=_make_shape_rule(gates=1, functions=1),
     examples=[
         example((2, 1, 2), (1, 2, 2), (1, 2, 2), (1, 4)),
         example((3, 2, 1), (2, 2, 1), (2, 2, 2), direction="bidirectional"),
@@ -103,7 +103,7 @@ def rnn(
 
     def cell(way: int, fed: TensorNode, state: State, recurrent: TensorNode) -> State:
         (f,) = functions(activations, ("Tanh",), way)
-        return (NonlinearNode(f, fed + times(state[0], recurrent)),)
+        return (NonlinearNode(f, fed + multiply_gates(state[0], recurrent)),)
 
     return run(
         x, w, r, b, states([initial_h], batch_first),
@@ -115,12 +115,12 @@ def rnn(
 
 
 @tensor_operator(
-    shape=_checks(gates=3, functions=2),
+    shape=_make_shape_rule(gates=3, functions=2),
     examples=[
         example((2, 1, 2), (1, 3, 2), (1, 3, 1), (1, 6), linear_before_reset=True),
         example((2, 2, 1), (1, 6, 1), (1, 6, 2), None, (1, 2, 2)),
     ],
-    onnx=Onnx("GRU", **OF_ONNX, linear_before_reset=Attribute("linear_before_reset", 0, truth)),
+    onnx=Onnx("GRU", **OF_ONNX, linear_before_reset=Attribute("linear_before_reset", 0, to_bool)),
 )  # fmt: skip
 def gru(
     x: Tensor,
@@ -155,20 +155,22 @@ def gru(
     def cell(way: int, fed: TensorNode, state: State, recurrent: TensorNode, of_r: Any = None) -> State:
         f, g = functions(activations, ("Sigmoid", "Tanh"), way)
         h = state[0]
-        gates, candidates = rows(recurrent, 0, 2 * size), rows(recurrent, 2 * size, size)
-        of_gates, of_candidate = (None, None) if of_r is None else (part(of_r, 0, size, 2), part(of_r, 2, size))
-        zr = NonlinearNode(f, part(fed, 0, size, 2) + with_bias(times(h, gates), of_gates))
-        z, reset = part(zr, 0, size), part(zr, 1, size)
+        gates, candidates = gate_rows(recurrent, 0, 2 * size), gate_rows(recurrent, 2 * size, size)
+        of_gates, of_candidate = (
+            (None, None) if of_r is None else (gate_slice(of_r, 0, size, 2), gate_slice(of_r, 2, size))
+        )
+        zr = NonlinearNode(f, gate_slice(fed, 0, size, 2) + with_bias(multiply_gates(h, gates), of_gates))
+        z, reset = gate_slice(zr, 0, size), gate_slice(zr, 1, size)
         if linear_before_reset:
-            seen = reset * with_bias(times(h, candidates), of_candidate)
+            seen = reset * with_bias(multiply_gates(h, candidates), of_candidate)
         else:
-            seen = with_bias(times(reset * h, candidates), of_candidate)
-        c = NonlinearNode(g, part(fed, 2, size) + seen)
-        return (entry(lambda z, c, h: (1.0 - z) * c + z * h, z, c, h),)
+            seen = with_bias(multiply_gates(reset * h, candidates), of_candidate)
+        c = NonlinearNode(g, gate_slice(fed, 2, size) + seen)
+        return (map_entries(lambda z, c, h: (1.0 - z) * c + z * h, z, c, h),)
 
     return run(
         x, w, r, b, states([initial_h], batch_first),
-        direction=direction, lengths=lengths, batch_first=batch_first, cell=cell, apart=True,
+        direction=direction, lengths=lengths, batch_first=batch_first, cell=cell, separate_bias=True,
     )  # fmt: skip
 
 
@@ -195,7 +197,7 @@ def _check_lstm(
         example((2, 2, 1), (1, 4, 1), (1, 4, 1), None, (1, 2, 1), (1, 2, 1), (1, 3), lengths=[1, 2]),
     ],
     onnx=Onnx("LSTM", **OF_ONNX | {"operands": [0, 1, 2, 3, 5, 6, 7]},
-              input_forget=Attribute("input_forget", 0, truth)),
+              input_forget=Attribute("input_forget", 0, to_bool)),
 )  # fmt: skip
 def lstm(
     x: Tensor,
@@ -236,14 +238,16 @@ def lstm(
     def cell(way: int, fed: TensorNode, state: State, recurrent: TensorNode, peepholes: Any = None) -> State:
         f, g, last = functions(activations, ("Sigmoid", "Tanh", "Tanh"), way)
         h, c = state
-        total = fed + times(h, recurrent)
-        i, o, forget, new = (part(total, gate, size) for gate in range(4))
-        peep = [None if peepholes is None else part(peepholes, gate, size) for gate in range(3)]
+        total = fed + multiply_gates(h, recurrent)
+        i, o, forget, new = (gate_slice(total, gate, size) for gate in range(4))
+        peep = [None if peepholes is None else gate_slice(peepholes, gate, size) for gate in range(3)]
         i = NonlinearNode(f, _add_peephole(i, peep[0], c))
-        keep_gate = entry(lambda a: 1.0 - a, i) if input_forget else NonlinearNode(f, _add_peephole(forget, peep[2], c))
-        c = entry(lambda k, c, i, n: k * c + i * g(n), keep_gate, c, i, new)
+        keep_gate = (
+            map_entries(lambda a: 1.0 - a, i) if input_forget else NonlinearNode(f, _add_peephole(forget, peep[2], c))
+        )
+        c = map_entries(lambda k, c, i, n: k * c + i * g(n), keep_gate, c, i, new)
         o = _add_peephole(o, peep[1], c)
-        return entry(lambda o, c: f(o) * last(c), o, c), c
+        return map_entries(lambda o, c: f(o) * last(c), o, c), c
 
     return run(
         x, w, r, b, states([initial_h, initial_c], batch_first), p,

@@ -10,22 +10,22 @@ import numpy as np
 from ...core.catalogue import abs as magnitude
 from ...core.catalogue import equal, greater, less, log, sqrt, square, where
 from ...errors import ShapeError
-from .. import reduce
+from .. import reductions_api
 from ..arithmetic import broadcast, expand_dims
 from ..base import TensorNode
-from ..index import place
+from ..index import canonicalize_axis
 from ..nodes import LeafNode, LinearNode, TransformNode
-from ..picks import pick
-from ..selection import chosen_by
+from ..slicing import gather_axis
+from ..sparse_selector import mark_run_time_gather
 from .examples import example
-from .kinds import entry
-from .mapping import Attribute, Fixed, Input, ListElement, Onnx, TensorFlow, single, truth
+from .families import map_entries
+from .mapping import Attribute, Fixed, Input, ListElement, Onnx, TensorFlow, to_bool, to_scalar
+from .operator_def import OperatorDef
 from .properties import Axis, Size, Tensor
-from .row import Row
 from .table import tensor_operator
 
 
-def reduction(onnx: str, **facts: Any) -> Callable[[Callable[..., Any]], Row]:
+def reduction(onnx: str, **facts: Any) -> Callable[[Callable[..., Any]], OperatorDef]:
     """Define a reduction: an operator (x, axis, keepdims) over entries along axes."""
     return tensor_operator(kind="reduction", onnx=onnx, **facts)
 
@@ -33,61 +33,63 @@ def reduction(onnx: str, **facts: Any) -> Callable[[Callable[..., Any]], Row]:
 @reduction("ReduceSum", since=13, tensorflow="Sum")
 def reduce_sum(x: Tensor, axis: Any, keepdims: bool) -> Any:
     """The sum over some axes, or all."""
-    return reduce.sum(x, axis, keepdims)
+    return reductions_api.sum(x, axis, keepdims)
 
 
 @reduction("ReduceMean", tensorflow="Mean")
 def reduce_mean(x: Tensor, axis: Any, keepdims: bool) -> Any:
     """The mean over some axes, or all."""
-    return reduce.mean(x, axis, keepdims)
+    return reductions_api.mean(x, axis, keepdims)
 
 
 @reduction("ReduceMax", tensorflow="Max", smooth=False)
 def reduce_max(x: Tensor, axis: Any, keepdims: bool) -> Any:
     """The largest along some axes, or all; entries that tie share the gradient."""
-    return reduce.over(x, "maximum", axis, keepdims)
+    return reductions_api.make_reduction(x, "maximum", axis, keepdims)
 
 
 @reduction("ReduceMin", tensorflow="Min", smooth=False)
 def reduce_min(x: Tensor, axis: Any, keepdims: bool) -> Any:
     """The smallest along some axes, or all; entries that tie share the gradient."""
-    return reduce.over(x, "minimum", axis, keepdims)
+    return reductions_api.make_reduction(x, "minimum", axis, keepdims)
 
 
 @reduction("ReduceProd", tensorflow="Prod")
 def reduce_prod(x: Tensor, axis: Any, keepdims: bool) -> Any:
     """The product along some axes, or all; its gradient survives zeros."""
-    return reduce.over(x, "mul", axis, keepdims)
+    return reductions_api.make_reduction(x, "mul", axis, keepdims)
 
 
 @reduction("ReduceLogSumExp")
 def reduce_logsumexp(x: Tensor, axis: Any, keepdims: bool) -> Any:
     """log(sum of exp) along some axes, or all, without overflow."""
-    return reduce.over(x, "logsumexp", axis, keepdims)
+    return reductions_api.make_reduction(x, "logsumexp", axis, keepdims)
 
 
 @reduction("ReduceL1", smooth=False)
 def reduce_l1(x: Tensor, axis: Any, keepdims: bool) -> Any:
     """The sum of magnitudes."""
-    return reduce.sum(magnitude(x), axis, keepdims)
+    return reductions_api.sum(magnitude(x), axis, keepdims)
 
 
 @reduction("ReduceL2", tensorflow="EuclideanNorm")
 def reduce_l2(x: Tensor, axis: Any, keepdims: bool) -> Any:
     """The root of the sum of squares."""
-    return entry(lambda a: where(a, sqrt(a), 0.0), reduce.sum(square(x), axis, keepdims))  # its slope at 0 is 0
+    return map_entries(
+        lambda a: where(a, sqrt(a), 0.0), reductions_api.sum(square(x), axis, keepdims)
+    )  # its slope at 0 is 0
 
 
 @reduction("ReduceSumSquare")
 def reduce_sum_square(x: Tensor, axis: Any, keepdims: bool) -> Any:
     """The sum of squares."""
-    return reduce.sum(square(x), axis, keepdims)
+    return reductions_api.sum(square(x), axis, keepdims)
 
 
 @reduction("ReduceLogSum", domain=(0.3, 2.0))
 def reduce_log_sum(x: Tensor, axis: Any, keepdims: bool) -> Any:
     """The logarithm of the sum."""
-    return log(reduce.sum(x, axis, keepdims))
+    return log(reductions_api.sum(x, axis, keepdims))
 
 
 # --- softmax ------------------------------------------------------------------
@@ -108,20 +110,20 @@ def softmax(x: Tensor, axis: Axis = -1) -> Any:
     >>> softmax([0.0, 0.0]).eval().tolist()
     [0.5, 0.5]
     """
-    return reduce.softmax(x, axis)
+    return reductions_api.softmax(x, axis)
 
 
 @tensor_operator(onnx=Onnx("LogSoftmax", axis=FLATTENING), tensorflow=TensorFlow("LogSoftmax"), **ALONG)
 def log_softmax(x: Tensor, axis: Axis = -1) -> Any:
     """log(softmax(x)), which stays finite where softmax rounds to 0."""
-    return reduce.log_softmax(x, axis)
+    return reductions_api.log_softmax(x, axis)
 
 
 @tensor_operator(onnx=Onnx("Hardmax", axis=FLATTENING), smooth=False, **ALONG)
 def hardmax(x: Tensor, axis: Axis = -1) -> Any:
     """1 at the first largest along the axis, 0 elsewhere."""
-    axis_index = place(axis, x.rank)
-    return _matches(expand_dims(_first_largest(x, axis_index, False), axis_index), _count_along(x, axis_index))
+    axis_index = canonicalize_axis(axis, x.rank)
+    return _equal_mask(expand_dims(_argmax_along(x, axis_index, False), axis_index), _count_along(x, axis_index))
 
 
 # --- indices along an axis -----------------------------------------------------
@@ -134,28 +136,28 @@ def _count_along(x: TensorNode, axis: int) -> TensorNode:
     return broadcast(LeafNode.constant(np.arange(float(x.shape[axis])).reshape(shape)), x.shape)
 
 
-def _matches(a: TensorNode, b: TensorNode) -> TensorNode:
+def _equal_mask(a: TensorNode, b: TensorNode) -> TensorNode:
     """1 where two tensors of numbers are equal; one may be spread to the other."""
     return equal(broadcast(a, b.shape), b)  # type: ignore[no-any-return]
 
 
-def _first_largest(x: TensorNode, axis: int, last: bool) -> TensorNode:
+def _argmax_along(x: TensorNode, axis: int, last: bool) -> TensorNode:
     if not last:
-        return reduce.over(x, "argmax", [axis])
-    top, places = broadcast(reduce.over(x, "peak", [axis], True), x.shape), _count_along(x, axis)
-    positions = entry(lambda x, top, i: where(_below(x, top), -1.0, i), x, top, places)
-    return reduce.over(positions, "maximum", axis)
+        return reductions_api.make_reduction(x, "argmax", [axis])
+    top, places = broadcast(reductions_api.make_reduction(x, "peak", [axis], True), x.shape), _count_along(x, axis)
+    positions = map_entries(lambda x, top, i: where(_is_below(x, top), -1.0, i), x, top, places)
+    return reductions_api.make_reduction(positions, "maximum", axis)
 
 
-def _below(x: Any, top: Any) -> Any:
+def _is_below(x: Any, top: Any) -> Any:
     """1 where x < top; NaN counts as larger than any number."""
     return where(equal(top, top), less(x, top), equal(x, x))
 
 
 PLACES = [example((2, 3), axis=1), example((2, 3, 2), axis=-2, keepdims=True), example((4,), select_last_index=True)]
 PLACED: dict[str, Any] = {
-    "axis": Attribute("axis", 0), "keepdims": Attribute("keepdims", 1, truth),
-    "select_last_index": Attribute("select_last_index", 0, truth, since=12),
+    "axis": Attribute("axis", 0), "keepdims": Attribute("keepdims", 1, to_bool),
+    "select_last_index": Attribute("select_last_index", 0, to_bool, since=12),
 }  # fmt: skip
 
 
@@ -165,8 +167,8 @@ PLACED: dict[str, Any] = {
 )  # fmt: skip
 def argmax(x: Tensor, axis: Axis = 0, keepdims: bool = False, select_last_index: bool = False) -> Any:
     """The place of the largest along an axis, the first of equals (or the last); it has no gradient."""
-    axis_index = place(axis, x.rank)
-    positions = _first_largest(x, axis_index, select_last_index)
+    axis_index = canonicalize_axis(axis, x.rank)
+    positions = _argmax_along(x, axis_index, select_last_index)
     return expand_dims(positions, axis_index) if keepdims else positions
 
 
@@ -179,16 +181,16 @@ def argmin(x: Tensor, axis: Axis = 0, keepdims: bool = False, select_last_index:
     return argmax.function(-x, axis, keepdims, select_last_index)
 
 
-def _top(x: tuple[int, ...], k: int, axis: int) -> None:
-    axis_index = place(axis, len(x))
+def _check_top_k(x: tuple[int, ...], k: int, axis: int) -> None:
+    axis_index = canonicalize_axis(axis, len(x))
     if k > x[axis_index]:
         raise ShapeError(f"k={k} is more than the {x[axis_index]} entries along axis {axis}. Ask for fewer.")
 
 
 @tensor_operator(
-    shape=_top, smooth=False, examples=[example((5,), k=2), example((2, 4, 2), k=3, axis=1, largest=False)],
+    shape=_check_top_k, smooth=False, examples=[example((5,), k=2), example((2, 4, 2), k=3, axis=1, largest=False)],
     onnx=Onnx("TopK", k=(Attribute("k", until=9), Input(1, adapt=ListElement(0), since=10)), axis=Attribute("axis", -1),
-              largest=Attribute("largest", 1, truth, since=11), harmless=("sorted",)),
+              largest=Attribute("largest", 1, to_bool, since=11), harmless=("sorted",)),
     tensorflow=TensorFlow("TopKV2", k=Input(1), harmless=("sorted",)),
 )  # fmt: skip
 def top_k(x: Tensor, k: Size, axis: Axis = -1, largest: bool = True) -> Any:
@@ -199,29 +201,32 @@ def top_k(x: Tensor, k: Size, axis: Axis = -1, largest: bool = True) -> Any:
     differentiable, and places are not. So n single numbers take n * n comparisons;
     arrays are sorted. NaN is larger than any number.
     """
-    axis_index, rank = place(axis, x.rank), x.rank
+    axis_index, rank = canonicalize_axis(axis, x.rank), x.rank
     better = greater if largest else less
-    wild, numbers = entry(lambda x: 1.0 - equal(x, x), x), _count_along(x, axis_index)
+    is_nan, numbers = map_entries(lambda x: 1.0 - equal(x, x), x), _count_along(x, axis_index)
 
     def goes_before(a: Any, b: Any, a_wild: Any, b_wild: Any, i: Any, j: Any) -> Any:
         wilder = where(a_wild - b_wild, better(b_wild, a_wild), less(j, i))
         return where(greater(a, b) + less(a, b), better(b, a), wilder)
 
-    pairs = [pair for tensor in (x, wild, numbers) for pair in _pairs(tensor, axis_index)]
-    ranks, wanted = reduce.sum(entry(goes_before, *pairs), rank), LeafNode.constant(np.arange(float(k)))
-    sources = [broadcast(tensor, (*x.shape, k)) for tensor in (expand_dims(ranks, rank), wanted)]
+    pairs = [pair for tensor in (x, is_nan, numbers) for pair in _all_pairs(tensor, axis_index)]
+    ranks, result_ranks = (
+        reductions_api.sum(map_entries(goes_before, *pairs), rank),
+        LeafNode.constant(np.arange(float(k))),
+    )
+    sources = [broadcast(tensor, (*x.shape, k)) for tensor in (expand_dims(ranks, rank), result_ranks)]
 
     def picks(x: Any) -> Any:
         keys = (-x, x == x) if largest else (x, x != x)  # NaN is larger than any
         return np.moveaxis(np.lexsort(keys, axis_index).take(range(k), axis_index), axis_index, -1)
 
-    takes = chosen_by(x, equal(*sources), axis_index, picks)
+    selection = mark_run_time_gather(x, equal(*sources), axis_index, picks)
     ids = [-(dimension + 1) if dimension == axis_index else dimension + 1 for dimension in range(rank)]
     dst = [rank + 1 if dimension == axis_index else dimension + 1 for dimension in range(rank)]
-    return [LinearNode("mul", dst, ids, (*ids, rank + 1), tensor, takes) for tensor in (x, numbers)]
+    return [LinearNode("mul", dst, ids, (*ids, rank + 1), tensor, selection) for tensor in (x, numbers)]
 
 
-def _pairs(x: TensorNode, axis: int) -> list[TensorNode]:
+def _all_pairs(x: TensorNode, axis: int) -> list[TensorNode]:
     """All pairs of entries along an axis: (first, second), with the second along a new last axis."""
     last, shape = x.rank + 1, (*x.shape, x.shape[axis])
     src = [last if dimension == axis else dimension + 1 for dimension in range(x.rank)]
@@ -233,8 +238,8 @@ def _pairs(x: TensorNode, axis: int) -> list[TensorNode]:
 
 RUNNING = [example((2, 3), axis=1), example((3,), axis=0, exclusive=True), example((2, 3, 2), axis=1, reverse=True)]
 RUN_IN_ONNX: dict[str, Any] = {
-    "axis": Input(1, adapt=single), "exclusive": Attribute("exclusive", 0, truth),
-    "reverse": Attribute("reverse", 0, truth),
+    "axis": Input(1, adapt=to_scalar), "exclusive": Attribute("exclusive", 0, to_bool),
+    "reverse": Attribute("reverse", 0, to_bool),
 }  # fmt: skip
 RUN_IN_TENSORFLOW: dict[str, Any] = {
     "axis": Input(1), "exclusive": Attribute("exclusive", False), "reverse": Attribute("reverse", False),
@@ -247,8 +252,8 @@ RUN_IN_TENSORFLOW: dict[str, Any] = {
 )  # fmt: skip
 def cumsum(x: Tensor, axis: Axis = 0, exclusive: bool = False, reverse: bool = False) -> Any:
     """The sum of the entries up to each, or (exclusive) before each; from the end, if reversed."""
-    axis_index = place(axis, x.rank)
-    return reduce.sum(_run(x, axis_index, exclusive, reverse), axis_index + 1)
+    axis_index = canonicalize_axis(axis, x.rank)
+    return reductions_api.sum(_prefixes(x, axis_index, exclusive, reverse), axis_index + 1)
 
 
 @tensor_operator(
@@ -257,13 +262,13 @@ def cumsum(x: Tensor, axis: Axis = 0, exclusive: bool = False, reverse: bool = F
 )  # fmt: skip
 def cumprod(x: Tensor, axis: Axis = 0, exclusive: bool = False, reverse: bool = False) -> Any:
     """The product of the entries up to each, or (exclusive) before each; from the end, if reversed."""
-    axis_index, one = place(axis, x.rank), LeafNode.constant(np.ones(x.shape))
-    beyond: Any = 1.0 - _run(one, axis_index, exclusive, reverse)
-    return reduce.over(_run(x, axis_index, exclusive, reverse) + beyond, "mul", axis_index + 1)
+    axis_index, one = canonicalize_axis(axis, x.rank), LeafNode.constant(np.ones(x.shape))
+    beyond: Any = 1.0 - _prefixes(one, axis_index, exclusive, reverse)
+    return reductions_api.make_reduction(_prefixes(x, axis_index, exclusive, reverse) + beyond, "mul", axis_index + 1)
 
 
-def _run(x: TensorNode, axis: int, exclusive: bool, reverse: bool) -> TensorNode:
+def _prefixes(x: TensorNode, axis: int, exclusive: bool, reverse: bool) -> TensorNode:
     """All prefixes along an axis, each along a new following axis; 0 for entries beyond the prefix."""
     n = x.shape[axis]
     first = (1 if exclusive else 0) if reverse else 1 - n - (1 if exclusive else 0)
-    return pick(x, axis, (n, n), (1, 1), first)
+    return gather_axis(x, axis, (n, n), (1, 1), first)

@@ -9,15 +9,15 @@ import numpy as np
 
 from ...core.catalogue import maximum, minimum, where
 from ...errors import PropertyError, ShapeError
-from .. import arithmetic, picks
+from .. import arithmetic, slicing
 from ..base import TensorNode
-from ..index import place
+from ..index import canonicalize_axis
 from ..nodes import LeafNode, LinearNode, NonlinearNode, OpType
-from ..selection import Picker, SelectionNode
+from ..sparse_selector import AxisSelection, SelectionNode
 from .examples import example
-from .indexing import at_nd, elements, indicator, joined_axes, places_nd
+from .indexing import flatten_indexed_axes, index_array_nd, infer_elements_shape, infer_nd_shape, make_one_hot
 from .mapping import Attribute, Fixed, Input, Onnx, TensorFlow
-from .moves import Extents, moved, number_entries
+from .moves import Extents, flat_indices, gather_flat
 from .properties import Axis, Places, Tensor, one_of
 from .table import composition
 
@@ -29,24 +29,24 @@ OF_TENSORFLOW: dict[str, Any] = {
 JOIN: dict[str, Any] = {"mul": lambda a, b: a * b, "max": maximum, "min": minimum}
 
 
-def _put(x: TensorNode, updates: TensorNode, targets: Any, reduction: str) -> TensorNode:
+def _scatter_flat(x: TensorNode, updates: TensorNode, targets: Any, reduction: str) -> TensorNode:
     """Scatter updates at flat indices of x; of several at one index the last wins, or they are combined (reduction)."""
     targets = targets.reshape(-1)
     if reduction == "add":
-        return arithmetic.elementwise(OpType.add, x, moved_to(updates, targets, x.shape))
-    for turn in _turns(targets):
+        return arithmetic.elementwise(OpType.add, x, scatter_add_flat(updates, targets, x.shape))
+    for turn in _conflict_free_rounds(targets):
         table = np.full(x.size, -1)
         table[targets[turn]] = turn
         if reduction == "none":
             kept_places = np.where(table < 0, np.arange(x.size), -1)
-            x = moved(x, kept_places.reshape(x.shape)) + moved(updates, table.reshape(x.shape))
+            x = gather_flat(x, kept_places.reshape(x.shape)) + gather_flat(updates, table.reshape(x.shape))
             continue
         idle = LeafNode.constant(np.where(table < 0, NOTHING[reduction], 0.0).reshape(x.shape))
-        x = NonlinearNode(JOIN[reduction], x, moved(updates, table.reshape(x.shape)) + idle)
+        x = NonlinearNode(JOIN[reduction], x, gather_flat(updates, table.reshape(x.shape)) + idle)
     return x
 
 
-def _turns(targets: Any) -> list[Any]:
+def _conflict_free_rounds(targets: Any) -> list[Any]:
     """Partition updates into rounds: no round writes an index twice, and later updates come in later rounds."""
     seen: dict[int, int] = {}
     turns: list[list[int]] = []
@@ -57,17 +57,17 @@ def _turns(targets: Any) -> list[Any]:
     return [np.array(updates) for updates in turns]
 
 
-def moved_to(updates: TensorNode, targets: Any, shape: Extents) -> TensorNode:
+def scatter_add_flat(updates: TensorNode, targets: Any, shape: Extents) -> TensorNode:
     """Scatter-add into a tensor of zeros by flat indices: the transpose of a gather by flat indices."""
-    flat = picks.reshape(updates, (updates.size,))
-    selection = SelectionNode((updates.size, prod(shape)), [Picker((0,), 1, (0,), table=targets)])
-    return picks.reshape(LinearNode("mul", (1,), (-2,), (-2, 1), flat, selection), shape)
+    flat = slicing.reshape(updates, (updates.size,))
+    selection = SelectionNode((updates.size, prod(shape)), [AxisSelection((0,), 1, (0,), table=targets)])
+    return slicing.reshape(LinearNode("mul", (1,), (-2,), (-2, 1), flat, selection), shape)
 
 
 def _check_scatter(x: Extents, updates: Extents, places: Any, axis: int) -> Extents:
     if tuple(places.shape) != updates:
         raise ShapeError(f"updates of shape {updates} and places of shape {places.shape} differ. Each goes to a place.")
-    elements(x, places, axis)
+    infer_elements_shape(x, places, axis)
     return x
 
 
@@ -83,19 +83,21 @@ def scatter_elements(x: Tensor, updates: Tensor, places: Places, axis: Axis = 0,
 
     Places that are a tensor are all different, unless what is put there is added.
     """
-    axis_index = place(axis, x.rank)
+    axis_index = canonicalize_axis(axis, x.rank)
     if isinstance(places, TensorNode):
-        return _put_at_run_time(x, updates, places, axis_index, reduction)
-    table = arithmetic.in_reach(x, places, axis_index)
+        return _scatter_at_run_time(x, updates, places, axis_index, reduction)
+    table = arithmetic.normalize_indices(x, places, axis_index)
     where_ = list(np.indices(table.shape))
     where_[axis_index] = table
-    return _put(x, updates, number_entries(x.shape)[tuple(where_)], reduction)
+    return _scatter_flat(x, updates, flat_indices(x.shape)[tuple(where_)], reduction)
 
 
-def _put_at_run_time(x: TensorNode, updates: TensorNode, places: TensorNode, axis: int, reduction: str) -> TensorNode:
+def _scatter_at_run_time(
+    x: TensorNode, updates: TensorNode, places: TensorNode, axis: int, reduction: str
+) -> TensorNode:
     if reduction not in ("none", "add"):
         raise PropertyError(f"reduction={reduction!r} needs places that are known. Take 'add'.")
-    hot, new = indicator(places, x.shape[axis]), x.rank + 1
+    hot, new = make_one_hot(places, x.shape[axis]), x.rank + 1
     ids = [-axis_id if axis_id == axis + 1 else axis_id for axis_id in range(1, new)]
     dst = [new if axis_id < 0 else axis_id for axis_id in ids]
 
@@ -103,7 +105,7 @@ def _put_at_run_time(x: TensorNode, updates: TensorNode, places: TensorNode, axi
         result: TensorNode = LinearNode("mul", dst, ids, (*ids, new), values, hot)
         for dimension, extent in enumerate(x.shape):
             result = (
-                picks.pad_axis(result, dimension, 0, extent - result.shape[dimension])
+                slicing.pad_axis(result, dimension, 0, extent - result.shape[dimension])
                 if extent > result.shape[dimension]
                 else result
             )
@@ -115,16 +117,16 @@ def _put_at_run_time(x: TensorNode, updates: TensorNode, places: TensorNode, axi
     return NonlinearNode(where, taken, landed(updates), x)
 
 
-def _scattered_nd(x: Extents, updates: Extents, places: Any) -> Extents:
-    if places_nd(x, places, 0) != updates:
+def _check_scatter_nd(x: Extents, updates: Extents, places: Any) -> Extents:
+    if infer_nd_shape(x, places, 0) != updates:
         raise ShapeError(f"updates of shape {updates} do not fit: places of shape {places.shape} take "
-                         f"{places_nd(x, places, 0)}.")  # fmt: skip
+                         f"{infer_nd_shape(x, places, 0)}.")  # fmt: skip
     return x
 
 
 @composition(
     example((4,), (2,), places=[[3], [0]]), example((2, 3), (2, 3), places=[[1], [1]], reduction="add"),
-    example((3,), (2,), places=[[2], [2]], reduction="max"), shape=_scattered_nd, smooth=False,
+    example((3,), (2,), places=[[2], [2]], reduction="max"), shape=_check_scatter_nd, smooth=False,
     onnx=Onnx("ScatterND", operands=[0, 2], places=Input(1), reduction=Attribute("reduction", "none", since=16),
               since=11),
     tensorflow=[TensorFlow("TensorScatterUpdate", **OF_TENSORFLOW, reduction=Fixed("none")),
@@ -136,8 +138,8 @@ def scatter_nd(x: Tensor, updates: Tensor, places: Places, reduction: Reduction 
     Places that are a tensor are all different, unless what is put there is added.
     """
     if isinstance(places, TensorNode):
-        merged, flat = joined_axes(x, places)
-        news = picks.reshape(updates, (flat.size, *merged.shape[1:]))
-        lines = arithmetic.broadcast(picks.reshape(flat, (flat.size, *[1] * (merged.rank - 1))), news.shape)
-        return picks.reshape(_put_at_run_time(merged, news, lines, 0, reduction), x.shape)
-    return _put(x, updates, at_nd(number_entries(x.shape), places, 0), reduction)
+        merged, flat = flatten_indexed_axes(x, places)
+        news = slicing.reshape(updates, (flat.size, *merged.shape[1:]))
+        lines = arithmetic.broadcast(slicing.reshape(flat, (flat.size, *[1] * (merged.rank - 1))), news.shape)
+        return slicing.reshape(_scatter_at_run_time(merged, news, lines, 0, reduction), x.shape)
+    return _scatter_flat(x, updates, index_array_nd(flat_indices(x.shape), places, 0), reduction)

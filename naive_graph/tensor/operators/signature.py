@@ -9,17 +9,17 @@ import inspect
 from collections.abc import Callable, Hashable
 from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
-from ...core.number import endless, shortened
+from ...core.number import is_endless, shortened
 from ...errors import NaiveGraphError, OperandError, PropertyError
 from ..base import TensorNode
-from .properties import PLAIN, Kind, Operand, Wrong, one_of
+from .properties import PLAIN, InvalidValue, Kind, Operand, one_of
 
 MISSING = inspect.Parameter.empty
 MOST_OF_A_RANGE = 1_000_000  # the most numbers in a property's value
 MOST_LOOKED_AT = 100  # lists shorter than this are checked part by part for too long ranges
 
 
-class RowParameter(NamedTuple):
+class OperatorParameter(NamedTuple):
     """A parameter of an operator: an operand (kind is None), or a property of some kind."""
 
     name: str
@@ -31,11 +31,11 @@ class RowParameter(NamedTuple):
         """Whether the property accepts a tensor whose value is known only at run time, as indices do."""
         try:
             return self.kind is not None and self.kind.take(node) is node
-        except (Wrong, NaiveGraphError, TypeError, ValueError):
+        except (InvalidValue, NaiveGraphError, TypeError, ValueError):
             return False
 
 
-def parameters_of(who: str, function: Callable[..., Any]) -> list[RowParameter]:
+def parse_parameters(who: str, function: Callable[..., Any]) -> list[OperatorParameter]:
     """Parse a function's parameters. who: the operator's name. Raises OperandError, PropertyError for a default."""
     try:
         kinds = get_type_hints(function, include_extras=True)
@@ -48,7 +48,7 @@ def parameters_of(who: str, function: Callable[..., Any]) -> list[RowParameter]:
                 f"Operator '{who}': parameter '{parameter}' cannot be one of an operator. Write each by its name, "
                 "and a list of tensors as `xs: Tensors`; `name` is taken."
             )
-        kind, operand = meaning(who, parameter.name, kinds.get(parameter.name))
+        kind, operand = interpret_annotation(who, parameter.name, kinds.get(parameter.name))
         default = parameter.default
         if kind is None and default is None:
             operand = operand._replace(optional=True)
@@ -59,12 +59,12 @@ def parameters_of(who: str, function: Callable[..., Any]) -> list[RowParameter]:
                 f"be None. Is it a property? Then say its kind: {declaration}."
             )
         if kind is not None and default is not MISSING:
-            default = taken(who, RowParameter(parameter.name, kind, operand, default), default)
-        parameters.append(RowParameter(parameter.name, kind, operand, default))
+            default = taken(who, OperatorParameter(parameter.name, kind, operand, default), default)
+        parameters.append(OperatorParameter(parameter.name, kind, operand, default))
     return parameters
 
 
-def meaning(who: str, name: str, hint: Any) -> tuple[Kind | None, Operand]:
+def interpret_annotation(who: str, name: str, hint: Any) -> tuple[Kind | None, Operand]:
     """Interpret an annotation: the kind of a property, or None and the kind of operand. Raises OperandError."""
     if get_origin(hint) is Annotated:
         for annotation in get_args(hint)[1:]:
@@ -89,21 +89,21 @@ def _is_tensor_type(hint: Any) -> bool:
     return isinstance(hint, type) and issubclass(hint, TensorNode)
 
 
-def taken(who: str, parameter: RowParameter, value: Any) -> Any:
+def taken(who: str, parameter: OperatorParameter, value: Any) -> Any:
     """Validate and normalize a property's value. Raises PropertyError unless its kind accepts it."""
     assert parameter.kind is not None
     try:
         parts = value if isinstance(value, (list, tuple)) and len(value) < MOST_LOOKED_AT else [value]
-        if any(endless(part, MOST_OF_A_RANGE) for part in parts):
-            raise Wrong
+        if any(is_endless(part, MOST_OF_A_RANGE) for part in parts):
+            raise InvalidValue
         return parameter.kind.take(value)
-    except (Wrong, NaiveGraphError, TypeError, ValueError, OverflowError) as error:
-        more = f" {error}." if isinstance(error, Wrong) and error.args else ""
+    except (InvalidValue, NaiveGraphError, TypeError, ValueError, OverflowError) as error:
+        more = f" {error}." if isinstance(error, InvalidValue) and error.args else ""
         raise PropertyError(
-            f"{who}: {parameter.name} is {parameter.kind.what}, not {with_type(value)}.{more}"
+            f"{who}: {parameter.name} is {parameter.kind.what}, not {describe_value(value)}.{more}"
         ) from None
 
 
-def with_type(value: Any) -> str:
+def describe_value(value: Any) -> str:
     """A value as text for a message, shortened, after its type."""
     return f"{type(value).__name__} {shortened(value)}"

@@ -13,52 +13,58 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from ...core.catalogue import BUILT_IN, OVER_A_BATCH
-from ...core.guesses import guesses
+from ...core.did_you_mean import names_elsewhere
 from ...core.number import shortened
 from ...core.reserved_names import TAKEN
 from ...core.rules import RULES, Arithmetic
 from ...errors import OperandError, OperatorNameError
 from ..base import TensorNode
 from .examples import Example
-from .facts import check_names
-from .kinds import Elementwise, OfRule, Reduction
-from .mapping import Name
-from .row import Row
+from .families import Elementwise, Reduction, RuleOperator
+from .mapping import ForeignOperator
+from .operator_def import OperatorDef
+from .validate_def import check_argument_names
 
-KINDS: dict[str, type[Row]] = {  # "window": slides over images; "move": only rearranges entries, or adds constants
-    "composition": Row, "elementwise": Elementwise, "move": Row, "reduction": Reduction, "window": Row,
-}  # fmt: skip
+KINDS: dict[
+    str, type[OperatorDef]
+] = {  # "window": slides over images; "move": only rearranges entries, or adds constants
+    "composition": OperatorDef,
+    "elementwise": Elementwise,
+    "move": OperatorDef,
+    "reduction": Reduction,
+    "window": OperatorDef,
+}
 
 
-class Operators(Mapping[str, Row]):
+class Operators(Mapping[str, OperatorDef]):
     """All operators by name: `operators()["conv2d"]`, `operators().call("conv2d", x, w)`."""
 
     def __init__(self) -> None:
-        self.rows: dict[str, Row] = {}
-        self.elsewhere: dict[tuple[str, str], Row] = {}  # (framework, its name there) -> operator
+        self.rows: dict[str, OperatorDef] = {}
+        self.elsewhere: dict[tuple[str, str], OperatorDef] = {}  # (framework, its name there) -> operator
 
-    def __getitem__(self, name: str) -> Row:
-        row = (self.rows.get(name) or self._of_rule(name)) if isinstance(name, str) else None
+    def __getitem__(self, name: str) -> OperatorDef:
+        row = (self.rows.get(name) or self._rule_operator(name)) if isinstance(name, str) else None
         if row is None:
             called = name.lower() if isinstance(name, str) else ""
-            near = [candidate for candidate in self if called and called in candidate] or difflib.get_close_matches(
-                called, list(self)
-            )
-            if called in guesses("package"):
-                hint = f"Write {guesses('package')[called]}."
-            elif near:
-                hint = f"Did you mean {' or '.join(map(repr, near[:5]))}?"
+            close_names = [
+                candidate for candidate in self if called and called in candidate
+            ] or difflib.get_close_matches(called, list(self))
+            if called in names_elsewhere("package"):
+                hint = f"Write {names_elsewhere('package')[called]}."
+            elif close_names:
+                hint = f"Did you mean {' or '.join(map(repr, close_names[:5]))}?"
             else:
                 hint = "`naive-graph operators` lists all; @tensor_operator() defines one."
             raise OperatorNameError(f"There is no operator {shortened(name)}. {hint}")
         return row
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and (name in self.rows or self._of_rule(name) is not None)
+        return isinstance(name, str) and (name in self.rows or self._rule_operator(name) is not None)
 
     def __iter__(self) -> Iterator[str]:
-        yield from (name for name in RULES if self._of_rule(name))
-        yield from (name for name, row in self.rows.items() if not isinstance(row, OfRule))
+        yield from (name for name in RULES if self._rule_operator(name))
+        yield from (name for name, row in self.rows.items() if not isinstance(row, RuleOperator))
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
@@ -67,15 +73,17 @@ class Operators(Mapping[str, Row]):
         """Look up an operator by name and call it."""
         return self[name](*operands, **properties)
 
-    def named(self, framework: str, name: str) -> Row:
+    def named(self, framework: str, name: str) -> OperatorDef:
         """Look up an operator by its name in another framework. Raises OperatorNameError if there is none."""
         for rule in RULES:  # registers rules that were defined since
-            self._of_rule(rule)
+            self._rule_operator(rule)
         if (framework, name) not in self.elsewhere:
             raise OperatorNameError(f"No operator here is {name!r} of {framework}.")
         return self.elsewhere[framework, name]
 
-    def mapping(self, framework: str, name: str, opset: int | None = None) -> tuple[Row, Name] | None:
+    def mapping(
+        self, framework: str, name: str, opset: int | None = None
+    ) -> tuple[OperatorDef, ForeignOperator] | None:
         """The operator with this name in another framework, and the mapping valid in this opset; None if none is."""
         try:
             row = self.named(framework, name)
@@ -87,7 +95,7 @@ class Operators(Mapping[str, Row]):
                     return row, foreign_name
         return None
 
-    def add(self, row: Row) -> None:
+    def add(self, row: OperatorDef) -> None:
         """Register an operator. Raises OperatorNameError if a name, here or in another framework, is taken."""
         if not re.fullmatch(r"[A-Za-z_]\w*", row.name):
             raise OperatorNameError(
@@ -99,7 +107,7 @@ class Operators(Mapping[str, Row]):
                     f"An operator {name!r} exists already. Choose another name for yours; or, if that one is yours, "
                     f"forget it: operators().forget({name!r})."
                 )
-        self._enter(row)
+        self._register(row)
 
     def forget(self, *names: str) -> None:
         """Remove user-defined operators from the registry; their names are free again.
@@ -122,7 +130,7 @@ class Operators(Mapping[str, Row]):
                     if getattr(vars(home).get(alias), "operator", None) == row.name:
                         delattr(home, alias)
 
-    def _enter(self, row: Row) -> None:
+    def _register(self, row: OperatorDef) -> None:
         places = [(mapping.framework, mapping.operator) for mapping in row.mappings]
         for key in places:
             if self.elsewhere.get(key, row) is not row:
@@ -130,17 +138,17 @@ class Operators(Mapping[str, Row]):
                 raise OperatorNameError(f"{row.name!r}: {key[1]} of {key[0]} is {other!r} already.")
         self.elsewhere.update(dict.fromkeys(places, row))
         self.rows.update(dict.fromkeys([row.name, *row.also], row))
-        if not isinstance(row, OfRule):
+        if not isinstance(row, RuleOperator):
             TAKEN.update([row.name, *row.also])
 
-    def _of_rule(self, name: str) -> Row | None:
+    def _rule_operator(self, name: str) -> OperatorDef | None:
         rule = RULES.get(name)
         if rule is None or rule.helper or name in OVER_A_BATCH:  # OVER_A_BATCH: functions over samples, not entries
             return None
         row = self.rows.get(name)
         if row is None:
-            row = OfRule(rule)
-            self._enter(row)
+            row = RuleOperator(rule)
+            self._register(row)
         return row
 
 
@@ -158,7 +166,7 @@ def operators() -> Operators:
 
 def tensor_operator(
     function: None = None, *, kind: str = "composition", method: bool = True, **facts: Any
-) -> Callable[[Callable[..., Any]], Row]:
+) -> Callable[[Callable[..., Any]], OperatorDef]:
     """Define a tensor operator from a function of operands and properties that returns a tensor or several.
 
     kind: "composition"; "elementwise", whose function is of numbers; "reduction",
@@ -176,31 +184,31 @@ def tensor_operator(
     ([-2.0, 2.0], 'centred_example', {'scale': 2.0})
     """
 
-    def define(function: Callable[..., Any]) -> Row:
+    def define(function: Callable[..., Any]) -> OperatorDef:
         if not inspect.isfunction(function) or kind not in KINDS:
             raise OperandError(
                 f"tensor_operator makes a row of a function, and of a kind of {', '.join(KINDS)}, not of "
                 f"{shortened(function)} and {shortened(kind)}. Write it above a def: @tensor_operator()."
             )
-        check_names(KINDS[kind], facts)
+        check_argument_names(KINDS[kind], facts)
         row = KINDS[kind](function, **facts)
         row.kind = kind
         TABLE.add(row)
         home = Arithmetic if isinstance(row, Elementwise) else TensorNode
         for name in (row.name, *row.also):
             if method and not hasattr(TensorNode, name):
-                setattr(home, name, method_of(row, name))
+                setattr(home, name, make_method(row, name))
         return row
 
     return define if function is None else define(function)
 
 
-def composition(*examples: Example, **facts: Any) -> Callable[[Callable[..., Any]], Row]:
+def composition(*examples: Example, **facts: Any) -> Callable[[Callable[..., Any]], OperatorDef]:
     """Define an operator that is a composition of others, of no special kind."""
     return tensor_operator(examples=examples, **facts)
 
 
-def method_of(row: Row, name: str) -> Callable[..., Any]:
+def make_method(row: OperatorDef, name: str) -> Callable[..., Any]:
     """A method of this name that calls the operator with `self` as its first operand."""
 
     def method(self: Any, *given: Any, **named: Any) -> Any:
@@ -211,8 +219,8 @@ def method_of(row: Row, name: str) -> Callable[..., Any]:
     return method
 
 
-def _is_ours(row: Row) -> bool:
+def _is_ours(row: OperatorDef) -> bool:
     """Whether an operator came with the package."""
-    if isinstance(row, OfRule):
+    if isinstance(row, RuleOperator):
         return row.rule.number < BUILT_IN
     return (row.function.__module__ or "").partition(".")[0] == __name__.partition(".")[0]

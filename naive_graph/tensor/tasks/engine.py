@@ -15,8 +15,8 @@ from ..base import TensorNode, check_tensors
 from ..differentiate import BEHIND, ancestors
 from ..evaluation.arrays import Array
 from ..evaluation.backprop import BackwardRun, check_single, ones_like, store_gradients
-from ..evaluation.evaluate import check_fed, forget_stale, keep, operand, written_out
-from ..evaluation.recipes import missing
+from ..evaluation.eval_plan import missing_ancestors
+from ..evaluation.evaluate import cache_value, cached_array, check_fed, invalidate_stale, to_dense
 from ..versions import own_copy, ticks
 from .graph import Key, TaskGraph, task_graph
 
@@ -67,15 +67,15 @@ def run_tasks(graph: TaskGraph, workers: int = 1) -> tuple[list[Any], TaskRun]:
         bars.append(TaskBar(number, worker, start - begin, perf_counter() - begin))
         return result
 
-    with _crew(workers) as mapped:
+    with _worker_map(workers) as parallel_map:
         for level in graph.levels:
-            for number, result in zip(level, list(mapped(perform, level))):
+            for number, result in zip(level, list(parallel_map(perform, level))):
                 results[number] = result
-            _let_go(graph, level, results)
+            _free_contributions(graph, level, results)
     return results, TaskRun(graph, sorted(bars))
 
 
-def _let_go(graph: TaskGraph, level: Sequence[int], results: list[Any]) -> None:
+def _free_contributions(graph: TaskGraph, level: Sequence[int], results: list[Any]) -> None:
     for task in (graph.tasks[number] for number in level):
         if task.key.kind == "G":
             for need in task.needs:
@@ -83,7 +83,7 @@ def _let_go(graph: TaskGraph, level: Sequence[int], results: list[Any]) -> None:
 
 
 @contextmanager
-def _crew(workers: int) -> Iterator[Mapped]:
+def _worker_map(workers: int) -> Iterator[Mapped]:
     """Yield `map`, or a thread pool's `map` if there is more than one worker."""
     if workers == 1:
         yield map
@@ -121,44 +121,48 @@ class DAGExecutionEngine:
 
     def forward(self, output: TensorNode) -> Array:
         """The tensor's array, with everything that it needs computed again."""
-        return self._evaluate(output, kept=False)
+        return self._evaluate(output, use_cached=False)
 
     def incremental_forward(self, output: TensorNode) -> Array:
         """The tensor's array; what was not computed before, or is stale, is computed now."""
-        return self._evaluate(output, kept=True)
+        return self._evaluate(output, use_cached=True)
 
     def backward(self, output: TensorNode, full: bool = False) -> None:
         """Differentiate a tensor of one entry; see `TensorNode.backward`. Nothing is written if a task fails."""
         check_single(output)
-        forget_stale([output])
-        now = next(ticks)
-        graph = task_graph(output, full, kept=True)
-        results = self._run(graph, kept=True)
-        nodes = ancestors([output], of=BEHIND)
-        value = written_out(operand(output))
+        invalidate_stale([output])
+        start_tick = next(ticks)
+        graph = task_graph(output, full, use_cached=True)
+        results = self._run(graph, use_cached=True)
+        nodes = ancestors([output], predecessors=BEHIND)
+        value = to_dense(cached_array(output))
         gradients: dict[TensorNode, Array] = {}
         for node in graph.wanted:
             number = graph.number.get(Key("G", node))
             if number is not None and results[number] is not None:
                 total = results[number].sum
                 gradients[node] = ones_like(value) if total is None else total
-        store_gradients(BackwardRun(output, full, now, nodes), output, nodes, graph.wanted, gradients)
+        store_gradients(BackwardRun(output, full, start_tick, nodes), output, nodes, graph.wanted, gradients)
 
-    def _evaluate(self, output: TensorNode, kept: bool) -> Array:
+    def _evaluate(self, output: TensorNode, use_cached: bool) -> Array:
         check_tensors("A DAGExecutionEngine", [output])
-        forget_stale([output])
-        self._run(task_graph(output, kept=kept, back=False), kept)
-        return own_copy(written_out(operand(output)))
+        invalidate_stale([output])
+        self._run(task_graph(output, use_cached=use_cached, with_backward=False), use_cached)
+        return own_copy(to_dense(cached_array(output)))
 
-    def _run(self, graph: TaskGraph, kept: bool) -> list[Any]:
+    def _run(self, graph: TaskGraph, use_cached: bool) -> list[Any]:
         """Run all tasks, then cache the computed values on the nodes."""
-        check_fed(missing(graph.output, lambda node: bool(node._value is not None and (kept or not node.reads))))
-        now = next(ticks)
+        check_fed(
+            missing_ancestors(
+                graph.output, lambda node: bool(node._value is not None and (use_cached or not node.reads))
+            )
+        )
+        start_tick = next(ticks)
         results, self.last_run = self._perform(graph)
-        for node in ancestors([graph.output], of=BEHIND):
+        for node in ancestors([graph.output], predecessors=BEHIND):
             number = graph.number.get(Key("F", node))
-            if node.reads and (number is not None or not kept):
-                keep(node, None if number is None else results[number], now)
+            if node.reads and (number is not None or not use_cached):
+                cache_value(node, None if number is None else results[number], start_tick)
         return results
 
     def _perform(self, graph: TaskGraph) -> tuple[list[Any], TaskRun]:

@@ -7,7 +7,7 @@
 
 "Needs" are dependencies: tasks whose results are a task's arguments. Sums have the order of the serial
 engine (evaluation/), so results agree bit for bit. G of the output is the number 1 and needs nothing. A
-product that is fused into another one (recipes.py) has an F only if its value is needed.
+product that is fused into another one (eval_plan.py) has an F only if its value is needed.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from typing import NamedTuple
 
 from ...core.sweep import Contribution, backward_pass
 from ..base import Call, TensorNode, check_tensors
-from ..calculus import branch, responds, values_read
-from ..differentiate import BEHIND, Route, ancestors
-from ..evaluation.backprop import check_single, wanted_among
-from ..evaluation.recipes import missing, recipes
-from ..notation import names_among
-from ..selection import SelectionNode
-from .work import Contribute, Evaluate, Kept, Total, Work
+from ..calculus import branch, has_nonzero_derivative, values_read
+from ..differentiate import BEHIND, ContributionTargets, ancestors
+from ..evaluation.backprop import check_single, nodes_with_gradients
+from ..evaluation.eval_plan import missing_ancestors, plan_evaluation
+from ..notation import unique_names
+from ..sparse_selector import SelectionNode
+from .work import CachedValue, Contribute, Evaluate, SumContributions, Work
 
 Shares = tuple[list[int], bool]  # the B and D tasks that a G sums; whether all of them are masked by a `where`
 
@@ -86,14 +86,14 @@ class TaskGraph:
 
     def add_value(self, target: TensorNode) -> None:
         """Add the task F of a node and of all that it is computed from, where missing."""
-        for recipe in recipes(missing(target, self.has_value), target):
+        for recipe in plan_evaluation(missing_ancestors(target, self.has_value), target):
             needs = [self.number[Key("F", node)] for node in recipe.reads if not isinstance(node, SelectionNode)]
             self.add(Key("F", recipe.node), Evaluate(recipe), needs)
 
     def add_contribution(self, node: TensorNode, position: int, call: Call | None = None) -> int:
         """Add the task B of a source; or D of an operand, if a call with a custom derivative is given."""
         if call is None:
-            nodes, read = [node, *node.behind], values_read(node, position)
+            nodes, read = [node, *node.backward_sources], values_read(node, position)
         else:
             nodes = read = [node, *(operand for operand in call.operands if operand is not None)]
         for each in read:
@@ -126,7 +126,7 @@ class TaskGraph:
     @cached_property
     def names(self) -> dict[TensorNode, str]:
         """The names of the tensors in labels."""
-        return names_among(ancestors([self.output], of=BEHIND))
+        return unique_names(ancestors([self.output], predecessors=BEHIND))
 
     def label(self, number: int) -> str:
         """How a task is written: F(y), G(y), B(y,0) or D(y,0)."""
@@ -147,44 +147,46 @@ class TaskGraph:
         return f"<TaskGraph of {len(self)} tasks on {len(self.levels)} levels>"
 
 
-def task_graph(output: TensorNode, full: bool = False, kept: bool = False, back: bool = True) -> TaskGraph:
+def task_graph(
+    output: TensorNode, full: bool = False, use_cached: bool = False, with_backward: bool = True
+) -> TaskGraph:
     """The tasks of evaluating and differentiating a tensor of one entry. Computes nothing.
 
     full: all nodes get gradients, not only parameters and what depends on one.
-    kept: what was evaluated before is not computed again. back: False leaves
+    use_cached: what was evaluated before is not computed again. with_backward: False leaves
     the derivatives out; then the tensor may have any shape.
     """
     check_tensors("A DAGExecutionEngine", [output])
-    if back:
+    if with_backward:
         check_single(output)
-    nodes = ancestors([output], of=BEHIND)
-    wanted = wanted_among(nodes, full) if back else set()
+    nodes = ancestors([output], predecessors=BEHIND)
+    wanted = nodes_with_gradients(nodes, full) if with_backward else set()
     graph = TaskGraph(output, wanted)
     for node in nodes:  # leaves, and what was evaluated before; selections need no task
-        is_kept = kept and node._value is not None
-        if is_kept or not (node.reads or isinstance(node, SelectionNode)):
-            graph.add(Key("F", node), Kept(node), ())
+        is_cached = use_cached and node._value is not None
+        if is_cached or not (node.reads or isinstance(node, SelectionNode)):
+            graph.add(Key("F", node), CachedValue(node), ())
     graph.add_value(output)
-    if back:
+    if with_backward:
         _add_backward(graph, nodes)
     return graph
 
 
 def _add_backward(graph: TaskGraph, nodes: Sequence[TensorNode]) -> None:
     """Add the gradient tasks in reverse topological order, by the same traversal as the serial engine."""
-    route = Route(nodes, graph.wanted)
+    targets = ContributionTargets(nodes, graph.wanted)
 
     def contributions(node: TensorNode, adjoint: Shares) -> Iterator[Contribution[TensorNode]]:
         shares, masked = adjoint
-        graph.add(Key("G", node), Total(node), shares)
-        call, places, positions = route.of(node, masked)
+        graph.add(Key("G", node), SumContributions(node), shares)
+        call, places, positions = targets.of(node, masked)
         for place in places:
             assert call is not None
             yield call.operands[place], ([graph.add_contribution(node, place, call)], False), place, None
         for position in positions:
-            if responds(node, position):
+            if has_nonzero_derivative(node, position):
                 mask = not (node.direct and node.direct.back) and (masked or bool(branch(node, position)))
-                yield node.behind[position], ([graph.add_contribution(node, position)], mask), position, None
+                yield node.backward_sources[position], ([graph.add_contribution(node, position)], mask), position, None
 
     def add(node: TensorNode, first: Shares, second: Shares) -> Shares:
         return first[0] + second[0], first[1] and second[1]

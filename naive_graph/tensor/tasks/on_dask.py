@@ -18,7 +18,7 @@ from ...errors import EngineError, EngineWarning, MissingToolError, NaiveGraphEr
 from .engine import DAGExecutionEngine, TaskBar, TaskRun
 from .graph import TaskGraph
 from .serialization import packed
-from .work import Evaluate, Given, Kept, Work
+from .work import CachedValue, Evaluate, SentValue, Work
 
 SHORT, OVERHEAD = 0.1, 10.0  # warn about too small tasks if a run took more seconds, and more times its work
 GONE = 60  # seconds to wait while the cluster has no workers
@@ -46,19 +46,19 @@ class DaskEngine(DAGExecutionEngine):
         if client is not None and not callable(getattr(client, "get", None)):
             raise EngineError(f"A DaskEngine takes a distributed.Client, or nothing, not {shortened(client)}.")
         self.client, self.advised = client, False
-        self._get: Get = _threads() if client is None else partial(_fetch_results, client)
+        self._get: Get = _threaded_get() if client is None else partial(_fetch_results, client)
 
     def _perform(self, graph: TaskGraph) -> tuple[list[Any], TaskRun]:
-        begin, mark = time(), uuid4().hex[:8]  # Dask keeps a key's result, so each run has keys of its own
-        tasks = dask_graph(graph, mark)
+        begin, run_id = time(), uuid4().hex[:8]  # Dask keeps a key's result, so each run has keys of its own
+        tasks = dask_graph(graph, run_id)
         wanted = [key if graph.tasks[number].key.kind in "FG" else f"when {key}" for number, key in enumerate(tasks)]
         times = {f"when {key}": (Measured.when, key) for key in tasks}  # contributions stay on their workers
         measurements: list[Measured] = list(self._get({**tasks, **times}, wanted))
-        run = TaskRun(graph, _bars(measurements, begin))
-        self._advise(run, time() - begin)
+        run = TaskRun(graph, _task_bars(measurements, begin))
+        self._warn_small_tasks(run, time() - begin)
         return [measurement.result for measurement in measurements], run
 
-    def _advise(self, run: TaskRun, waited: float) -> None:
+    def _warn_small_tasks(self, run: TaskRun, waited: float) -> None:
         """Warn once if the tasks are too small to be worth sending."""
         if self.client is not None and not self.advised and waited > max(SHORT, OVERHEAD * run.work):
             self.advised = True
@@ -73,10 +73,10 @@ class DaskEngine(DAGExecutionEngine):
         return f"<DaskEngine on {'threads of this process' if self.client is None else self.client}>"
 
 
-def dask_graph(graph: TaskGraph, mark: str = "") -> dict[str, Any]:
+def dask_graph(graph: TaskGraph, run_id: str = "") -> dict[str, Any]:
     """The tasks as a Dask graph: {key: (callable, key, key, ...)}, in their order. Each gives a `Measured`.
 
-    mark: a suffix of all keys, which makes them unique to a run.
+    run_id: a suffix of all keys, which makes them unique to a run.
 
     >>> from naive_graph.tensor import LeafNode
     >>> from .graph import task_graph
@@ -86,7 +86,7 @@ def dask_graph(graph: TaskGraph, mark: str = "") -> dict[str, Any]:
     >>> [key for key in dask_graph(task_graph(y))]
     ['F(x)', 'F(y)', 'G(y)', 'B(y,0)', 'B(y,1)', 'G(x)']
     """
-    keys = [f"{graph.label(number)}{mark and '-'}{mark}" for number in range(len(graph))]
+    keys = [f"{graph.label(number)}{run_id and '-'}{run_id}" for number in range(len(graph))]
     return {key: (Measure(task.work), *(keys[need] for need in task.needs)) for key, task in zip(keys, graph.tasks)}
 
 
@@ -132,7 +132,10 @@ class Measure:
     def __reduce__(self) -> tuple[Any, ...]:
         if isinstance(self.work, bytes):
             return Measure, (self.work, self.threads)
-        return Measure, (_sent(self.work), max((library["num_threads"] for library in _blas().info()), default=None))
+        return Measure, (
+            _pickle_work(self.work),
+            max((library["num_threads"] for library in _blas().info()), default=None),
+        )
 
 
 @cache
@@ -143,14 +146,14 @@ def _blas() -> Any:
     return ThreadpoolController().select(user_api="blas")
 
 
-def _sent(work: Any) -> bytes:
+def _pickle_work(work: Any) -> bytes:
     """Pickle a task's work; a value that is known already (Kept) is sent as the array itself (Given)."""
-    if isinstance(work, Kept):
-        return packed(Given(work()))
+    if isinstance(work, CachedValue):
+        return packed(SentValue(work()))
     return packed(work, work.recipe.node if isinstance(work, Evaluate) else work.node)
 
 
-def _bars(measurements: list[Measured], begin: float) -> list[TaskBar]:
+def _task_bars(measurements: list[Measured], begin: float) -> list[TaskBar]:
     places: dict[tuple[int, int], int] = {}
     for measurement in sorted(measurements, key=lambda record: record.start):
         places.setdefault(measurement.place, len(places))
@@ -179,10 +182,10 @@ def gather_results(client: Any, futures: Any) -> Any:
             empty = 0 if client.nthreads() else empty + 1
             if empty >= GONE:
                 client.cancel(futures)
-                raise LostError("it has no workers") from None
+                raise LostWorkersError("it has no workers") from None
 
 
-class LostError(Exception):
+class LostWorkersError(Exception):
     """Dask has no workers left, or has lost its scheduler."""
 
 
@@ -195,14 +198,14 @@ def explain_lost_workers(failure: type[NaiveGraphError]) -> Iterator[None]:
 
     try:
         yield
-    except (CancelledError, LostError, CommClosedError, KilledWorker) as error:
+    except (CancelledError, LostWorkersError, CommClosedError, KilledWorker) as error:
         raise failure(
             f"Dask has lost workers, or its scheduler, and what they had found: {error}. Nothing was changed here. "
             "Start workers, and wait for them: client.wait_for_workers(1); if the scheduler is gone too, a new Client."
         ) from error
 
 
-def _threads() -> Get:
+def _threaded_get() -> Get:
     try:
         from dask.threaded import get
     except ImportError:

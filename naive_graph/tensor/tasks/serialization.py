@@ -24,7 +24,7 @@ from ..base import TensorNode
 from ..evaluation.arrays import Array
 from ..function import Function, add_row, constant_row
 from ..index import Shape
-from ..selection import SelectionNode
+from ..sparse_selector import SelectionNode
 
 OWN = ("index", "op", "rule", "alpha", "pickers", "function", "sources", "array_kernel")  # attributes sent of a node
 DEFINED = ("name", "value", "partials", "domain", "kink", "symbol", "tex")  # attributes sent of a learner's operator
@@ -33,14 +33,14 @@ DEFINED = ("name", "value", "partials", "domain", "kink", "symbol", "tex")  # at
 def packed(thing: Any, whole: TensorNode | None = None) -> bytes:
     """Serialize a task's work or result; `pickle.loads` reads it. whole: the node that is sent in full."""
     buffer = io.BytesIO()
-    sender = _sender()(buffer)
+    sender = _pickler_class()(buffer)
     sender.whole = whole
     sender.dump(thing)
     return buffer.getvalue()
 
 
 @cache
-def _sender() -> Any:
+def _pickler_class() -> Any:
     import cloudpickle  # comes with Dask
 
     class Sender(cloudpickle.Pickler):  # type: ignore[misc]
@@ -48,13 +48,17 @@ def _sender() -> Any:
 
         def reducer_override(self, thing: Any) -> Any:
             if isinstance(thing, TensorNode):
-                return _sent_node(thing, thing is self.whole or thing.travels)
+                return _reduce_node(thing, thing is self.whole or thing.pickle_in_full)
             if isinstance(thing, Rule):
-                return (rule_named, (thing.name,)) if thing.number < BUILT_IN else (_rule, (_definition(thing),))
+                return (
+                    (rule_named, (thing.name,))
+                    if thing.number < BUILT_IN
+                    else (_rebuild_rule, (_pickle_definition(thing),))
+                )
             if isinstance(thing, Function):
-                return _sent_function(thing)
+                return _reduce_function(thing)
             if type(thing) is np.ndarray and not _is_plain(thing):
-                return _stretch(thing)
+                return _reduce_array(thing)
             return super().reducer_override(thing)
 
     return Sender
@@ -63,13 +67,17 @@ def _sender() -> Any:
 # --- nodes ----------------------------------------------------------------------
 
 
-def _sent_node(node: TensorNode, with_sources: bool) -> tuple[Any, ...]:
+def _reduce_node(node: TensorNode, with_sources: bool) -> tuple[Any, ...]:
     selection = isinstance(node, SelectionNode)
     kind = type(node) if with_sources else SelectionNode if selection else TensorNode
     state = {name: value for name, value in vars(node).items() if name in OWN} if with_sources or selection else {}
-    if node.travels:
+    if node.pickle_in_full:
         state["_value"] = node._value
-    return _make_node, (kind, node.shape), state | {"has_structural_zeros": selection, "is_structural": node.structural}
+    return (
+        _make_node,
+        (kind, node.shape),
+        state | {"has_structural_zeros": selection, "is_structural": node.is_structural},
+    )
 
 
 def _make_node(kind: type[TensorNode], shape: Shape) -> TensorNode:
@@ -83,24 +91,24 @@ def _make_node(kind: type[TensorNode], shape: Shape) -> TensorNode:
 Row = tuple[Rule | int, Any]  # a rule and its operands, or a kind of leaf and its value
 
 
-def _sent_function(function: Function) -> tuple[Any, ...]:
+def _reduce_function(function: Function) -> tuple[Any, ...]:
     """The reduce value of a Function: all rows of its tables, and which are its arguments, result and derivatives."""
     tables = function.tables
     with tables.lock:
-        rows = [_sent_row(tables, row) for row in range(len(tables))]
+        rows = [_row_data(tables, row) for row in range(len(tables))]
         slopes = {
             position: slope.result if isinstance(slope, Function) else slope
             for position, slope in function.slopes.items()
         }
-    return _received_function, (rows, list(function.arguments), function.result, slopes)
+    return _rebuild_function, (rows, list(function.arguments), function.result, slopes)
 
 
-def _sent_row(tables: Tables, row: int) -> Row:
+def _row_data(tables: Tables, row: int) -> Row:
     kind = tables.operators[row]
     return (BY_NUMBER[kind], tables.operands(row)) if kind >= 0 else (kind, tables.value(row))
 
 
-def _received_function(rows: list[Row], arguments: list[int], result: int, slopes: dict[int, int | float]) -> Function:
+def _rebuild_function(rows: list[Row], arguments: list[int], result: int, slopes: dict[int, int | float]) -> Function:
     tables = Tables()
     for what, content in rows:
         if what == CONSTANT:
@@ -114,12 +122,12 @@ def _received_function(rows: list[Row], arguments: list[int], result: int, slope
 
 
 @cache
-def _definition(rule: Rule) -> bytes:
+def _pickle_definition(rule: Rule) -> bytes:
     return packed([getattr(rule, name) for name in DEFINED])
 
 
 @cache
-def _rule(definition: bytes) -> Rule:
+def _rebuild_rule(definition: bytes) -> Rule:
     """Rebuild a learner's operator in the receiving process; an existing rule of that name keeps the name."""
     name, value, partials, *rest = pickle.loads(definition)
     existing = RULES.get(name)
@@ -131,7 +139,7 @@ def _rule(definition: bytes) -> Rule:
 # --- arrays ---------------------------------------------------------------------
 
 
-def _stretch(array: np.ndarray[Any, Any]) -> Any:
+def _reduce_array(array: np.ndarray[Any, Any]) -> Any:
     """The reduce value of a strided array: a flat copy of the memory that it spans, and its offset and strides."""
     steps = [stride // array.itemsize for stride in array.strides]
     if not array.size or any(stride % array.itemsize for stride in array.strides):
@@ -140,10 +148,10 @@ def _stretch(array: np.ndarray[Any, Any]) -> Any:
     below = -sum(reach for reach in reaches if reach < 0)
     lowest = array[(*(-1 if reach < 0 else 0 for reach in reaches), ...)]
     flat = as_strided(lowest, (below + 1 + sum(reach for reach in reaches if reach > 0),), (array.itemsize,))
-    return _looked_at, (flat.copy(), below, array.shape, array.strides)
+    return _rebuild_array, (flat.copy(), below, array.shape, array.strides)
 
 
-def _looked_at(flat: Array, start: int, shape: Shape, strides: tuple[int, ...]) -> Array:
+def _rebuild_array(flat: Array, start: int, shape: Shape, strides: tuple[int, ...]) -> Array:
     return as_strided(flat[start:], shape, strides, writeable=False)
 
 

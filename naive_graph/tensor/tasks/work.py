@@ -21,14 +21,14 @@ from ..calculus import Calculus
 from ..differentiate import Adjoint, contribution, differentiate_call, finish_adjoint, merge_adjoints
 from ..evaluation.arrays import Array
 from ..evaluation.backprop import ones_like
-from ..evaluation.evaluate import Arrays, computed, operand
-from ..evaluation.recipes import Recipe
-from ..selection import SelectionNode
+from ..evaluation.eval_plan import EvalStep
+from ..evaluation.evaluate import ArrayAlgebra, cached_array, computed
+from ..sparse_selector import SelectionNode
 
 ONE = Adjoint(None)  # the seed: d output / d output; its array of ones is made once the output's value is known
 
 
-class Given(NamedTuple):
+class SentValue(NamedTuple):
     """The work of F for a known value, as it is sent to another process."""
 
     value: Any
@@ -37,19 +37,19 @@ class Given(NamedTuple):
         return self.value
 
 
-class Kept(NamedTuple):
+class CachedValue(NamedTuple):
     """The work of F for a leaf or an evaluated node: returns the cached value."""
 
     node: TensorNode
 
     def __call__(self) -> Array:
-        return operand(self.node)
+        return cached_array(self.node)
 
 
 class Evaluate(NamedTuple):
     """The work of F for a node to be computed, from the values that its recipe reads."""
 
-    recipe: Recipe
+    recipe: EvalStep
 
     def __call__(self, *values: Array) -> Array:
         value_by_node = dict(zip(filter(_is_computed, self.recipe.reads), values))
@@ -74,7 +74,7 @@ class Contribute(NamedTuple):
         value_by_node = dict(zip(self.known, values))
         if adjoint.sum is None:
             adjoint = Adjoint(ones_like(value_by_node[self.node]))
-        calculus = Calculus(Arrays(), (), _lookup(value_by_node))
+        calculus = Calculus(ArrayAlgebra(), (), _lookup(value_by_node))
         with np.errstate(all="ignore"):
             if self.call is None:
                 return contribution(calculus, self.node, self.position, adjoint)
@@ -82,7 +82,7 @@ class Contribute(NamedTuple):
         return None if share is None else Adjoint(share)
 
 
-class Total(NamedTuple):
+class SumContributions(NamedTuple):
     """The work of G: the sum of the contributions to a node, in the order of the serial engine."""
 
     node: TensorNode
@@ -90,7 +90,7 @@ class Total(NamedTuple):
     def __call__(self, *shares: Adjoint | None) -> Adjoint | None:
         if not shares:
             return ONE
-        total, calculus = None, Calculus(Arrays(), (), operand)
+        total, calculus = None, Calculus(ArrayAlgebra(), (), cached_array)
         with np.errstate(all="ignore"):
             for share in shares:
                 if share is not None:  # None: a custom derivative may return no gradient
@@ -98,7 +98,7 @@ class Total(NamedTuple):
             return total and finish_adjoint(calculus, self.node, total)
 
 
-Work = Given | Kept | Evaluate | Contribute | Total
+Work = SentValue | CachedValue | Evaluate | Contribute | SumContributions
 
 
 def _is_computed(node: TensorNode) -> bool:

@@ -12,7 +12,7 @@ altitudes.js    the page around them: moving, finding, changing numbers; altitud
 altitudes.html  the frame of the page
 """
 
-from ...core.imports import door
+from ...core.optional_deps import door
 
 with door("Altitudes need", "tensor"):
     import numpy as _np  # noqa: F401 - a model is written with tensors

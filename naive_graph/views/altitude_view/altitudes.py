@@ -10,19 +10,19 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from ...core.guesses import Suggesting
+from ...core.did_you_mean import Suggesting
 from ...errors import DrawingError, MissingToolError
 from ...graph.graph import Graph
-from ..assets import packed, piece, root_style
-from ..csp import policy
+from ..assets import packed, read_asset, root_style
+from ..csp import csp_meta
 from ..drawing.engine import graphviz_code
 from ..drawing.flows import layer_scene
-from ..drawing.picture import Picture, checked_path, write_whole
-from ..drawing.scene import Wishes
+from ..drawing.picture import Picture, checked_path, save_atomically
+from ..drawing.scene import DrawOptions
 from ..drawing.tensors import tensor_scene
 from ..theme import COLD, WARM, page_style
-from .packed import Altitudes
-from .subject import subject_of
+from .packed import AltitudesPayload
+from .subject import make_subject
 
 SHARED = ("figures", "closeup")  # scripts of the stepper that this page uses, too
 SCRIPTS = ("plan", "grids", "floors", "altitudes")
@@ -48,11 +48,13 @@ def altitudes(model: Any, data: Any = None, labels: Any = None) -> AltitudesPage
     """
     is_sequential = hasattr(type(model), "expand")  # of a Sequential, which is written down as tensors anew
     with Graph.scratch() if is_sequential else nullcontext():
-        subject = subject_of(model, data, labels)
-        drawn = (
-            layer_scene(model, Wishes()) if is_sequential else tensor_scene(subject.output, Wishes(bundle=True), False)
+        subject = make_subject(model, data, labels)
+        static_scene = (
+            layer_scene(model, DrawOptions())
+            if is_sequential
+            else tensor_scene(subject.output, DrawOptions(bundle=True), False)
         )
-        return AltitudesPage(Altitudes(subject), Picture(drawn))
+        return AltitudesPage(AltitudesPayload(subject), Picture(static_scene))
 
 
 class AltitudesPage(Suggesting):
@@ -60,32 +62,32 @@ class AltitudesPage(Suggesting):
 
     _owner = "walk"
 
-    def __init__(self, packed: Altitudes, still: Picture) -> None:
-        self.still = still  # for pages that run no script
-        subject = packed.subject
+    def __init__(self, payload: AltitudesPayload, static_picture: Picture) -> None:
+        self.still = static_picture  # for pages that run no script
+        subject = payload.subject
         self.title = subject.title
-        self.counts = len(packed.tensors), len(packed.plan)
+        self.counts = len(payload.tensors), len(payload.plan)
         self.samples = len(subject.samples)
-        self._blob, self._script, self._styles = packed.blob, packed.script, packed.styles
+        self._blob, self._script, self._styles = payload.blob, payload.script, payload.styles
 
     @property
     def html(self) -> str:
         """The page as text. It loads nothing, and runs no script but its own."""
-        full_script = f"{script()}\n{self._script}\nbegin({'rules' if self._script else 'null'});\n"
-        look = root_style() + style() + self._styles
-        return piece("altitude_view/altitudes.html").format(
+        full_script = f"{altitudes_script()}\n{self._script}\nbegin({'rules' if self._script else 'null'});\n"
+        css = root_style() + altitudes_css() + self._styles
+        return read_asset("altitude_view/altitudes.html").format(
             title=escape(self.title),
             blob=base64.b64encode(self._blob).decode(),
             dot=graphviz_code(),
             script=full_script,
-            style=look,
-            policy=policy(full_script, style=look, dot=True),
+            style=css,
+            policy=csp_meta(full_script, style=css, dot=True),
         )
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the page as one HTML file that needs nothing else: no network, no Python."""
         target = checked_path(path, "A page", (".html", ".htm"), DrawingError)
-        write_whole(target, self.html.encode())
+        save_atomically(target, self.html.encode())
         return target
 
     @property
@@ -110,19 +112,21 @@ class AltitudesPage(Suggesting):
 
 
 @cache
-def script() -> str:
+def altitudes_script() -> str:
     """The page's JavaScript, without the code generated for the model's rules."""
     drawn = [packed(f"drawing/{name}.js") for name in ("engine", "viewport", "compute")]
-    shared = [piece(f"stepper/{name}.js") for name in SHARED]
-    return "\n".join([*drawn, *shared, *(piece(f"altitude_view/{name}.js") for name in SCRIPTS)])
+    shared = [read_asset(f"stepper/{name}.js") for name in SHARED]
+    return "\n".join([*drawn, *shared, *(read_asset(f"altitude_view/{name}.js") for name in SCRIPTS)])
 
 
 @cache
-def style() -> str:
+def altitudes_css() -> str:
     """The page's CSS: the theme colours, and `cold` and `warm` for heat maps."""
     heats = " ".join(f"--ng-{name}: {colour};" for name, colour in HEATS.items())
-    shared = packed("drawing/viewport.css") + piece("stepper/stepper.css")
-    return f"{page_style('.ng-altitudes')}.ng-altitudes {{ {heats} }}\n{shared}{piece('altitude_view/altitudes.css')}"
+    shared = packed("drawing/viewport.css") + read_asset("stepper/stepper.css")
+    return (
+        f"{page_style('.ng-altitudes')}.ng-altitudes {{ {heats} }}\n{shared}{read_asset('altitude_view/altitudes.css')}"
+    )
 
 
 HEATS = {"cold": COLD[0], "warm": WARM[0]}  # also on dark ground: nothing is written on most cells

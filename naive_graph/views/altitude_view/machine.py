@@ -13,31 +13,31 @@ from ...core.rules import Rule
 from ...core.tables import Tables
 from ...errors import MissingToolError
 from ...graph.graph import Graph
+from ...graph.node_factory import CURRENT
 from ...graph.nodes import Variable
-from ...graph.registry import CURRENT
-from ..steps.packing import Packed
+from ..steps.packing import ColumnPacker
 
 MOST_SHOWN = 200  # operands of a row whose instructions are written out
 Signature = tuple[Rule, tuple[int, ...]]
 
 
-def machine_floor(tables: Tables, plan: Plan, packed: Packed) -> dict[str, Any]:
+def machine_header(tables: Tables, plan: Plan, packed: ColumnPacker) -> dict[str, Any]:
     """The level runs and the machine code, for the page's header; {"missing": reason} if they cannot be compiled."""
     try:
         from ...engines.llvm.emit import NotCompilable
 
         try:
-            return {"tape": _tape(tables, plan, packed), "code": dict(_code(plan))}
+            return {"tape": _pack_level_runs(tables, plan, packed), "code": dict(_compile_signatures(plan))}
         except NotCompilable as error:
             return {"missing": f"No machine code here. {error}"}
     except (MissingToolError, ImportError) as error:
         return {"missing": f"No machine code here. {error}"}
 
 
-def _tape(tables: Tables, plan: Plan, packed: Packed) -> dict[str, Any]:
-    from ...engines.compiled.listing import listing
+def _pack_level_runs(tables: Tables, plan: Plan, packed: ColumnPacker) -> dict[str, Any]:
+    from ...engines.compiled.listing import list_runs
 
-    lowered = listing(tables, [plan.rows[step] for step in plan.targets])
+    lowered = list_runs(tables, [plan.rows[step] for step in plan.targets])
     position_of = dict(zip(lowered.rows.tolist(), lowered.place.tolist(), strict=True))
     ir = lowered.ir
     kinds, taken = [ir.name(row) for row in range(len(ir))], [instruction.way for instruction in lowered.instructions]
@@ -54,7 +54,7 @@ def _tape(tables: Tables, plan: Plan, packed: Packed) -> dict[str, Any]:
     return {"names": names, "ways": ways} | {name: packed.add(array("i", column)) for name, column in columns.items()}
 
 
-def signatures(plan: Plan) -> dict[str, Signature]:
+def collect_signatures(plan: Plan) -> dict[str, Signature]:
     """The distinct row signatures by key: the rule, and for each operand the number of its distinct value.
 
     x * x has the operand slots (0, 0), x * y (0, 1).
@@ -69,25 +69,25 @@ def signatures(plan: Plan) -> dict[str, Signature]:
     return kinds
 
 
-def _code(plan: Plan) -> Iterator[tuple[str, dict[str, str]]]:
+def _compile_signatures(plan: Plan) -> Iterator[tuple[str, dict[str, str]]]:
     """For each signature its key, and LLVM IR and assembly of its forward and reverse step (operands: 0, 1, ...)."""
-    from ...engines import native
+    from ...engines import show_code
     from ...engines.llvm.compile import assembly
 
-    for key, (rule, same) in signatures(plan).items():
+    for key, (rule, same) in collect_signatures(plan).items():
         with Graph.scratch():
             leaves = [Variable(1.0) for _ in range(max(same, default=-1) + 1)]
             node = rule(*(leaves[operand] for operand in same))
             one = Plan(CURRENT.tables, [node.row])
-            ways = native.forward_code(one), native.reverse_code(one, begun=True)
+            ways = show_code.forward_code(one), show_code.reverse_code(one, begun=True)
         llvm = [str(way.function()) for way in ways]
         yield (
             key,
-            {"llvm": "\n\n".join(llvm), "assembly": "\n".join(_strip_remarks(assembly(str(way))) for way in ways)},
+            {"llvm": "\n\n".join(llvm), "assembly": "\n".join(_strip_directives(assembly(str(way))) for way in ways)},
         )
 
 
-def _strip_remarks(text: str) -> str:
+def _strip_directives(text: str) -> str:
     """Assembly without the assembler's directives and local labels."""
     lines = (line for line in text.splitlines() if line.strip())
     return "\n".join(line for line in lines if not re.match(r"\s+[.#]|\.Lfunc_", line))

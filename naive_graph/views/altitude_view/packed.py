@@ -10,29 +10,29 @@ from ...core.plan import Plan, plan_for
 from ...core.sweep import differentiate, evaluate
 from ...core.tables import PLACEHOLDER, VARIABLE, Tables
 from ...errors import NodeError
-from ...graph.registry import CURRENT
+from ...graph.node_factory import CURRENT
 from ...tensor.base import TensorNode
 from ...tensor.lowering.lower import lower
 from ...tensor.nodes import LeafNode, LeafType
-from ..drawing.live_graph import rules_code
-from ..drawing.matrices import axes_of
+from ..drawing.live_graph import rules_to_javascript
+from ..drawing.matrices import display_axes
 from ..drawing.tensors import formula_of, printed_names
 from ..drawing.text_metrics import visible
-from ..steps.packing import Packed
+from ..steps.packing import ColumnPacker
 from ..theme import svg_style
-from .machine import machine_floor
-from .pictures import flow_picture, tensors_picture
+from .machine import machine_header
+from .pictures import flow_for_page, tensors_for_page
 from .subject import END, INPUT, Subject
 
 KINDS = {LeafType.INPUT: "input", LeafType.PARAMETER: "parameter", LeafType.CONSTANT: "constant"}
 MOST_ROWS = 300_000  # of a plan that a page holds
 
 
-class Altitudes:
+class AltitudesPayload:
     """A subject lowered to scalars and serialised. blob: the page's data; script: JavaScript that computes the rows."""
 
     def __init__(self, subject: Subject) -> None:
-        self.subject, self.packed, tables = subject, Packed(), CURRENT.tables
+        self.subject, self.packed, tables = subject, ColumnPacker(), CURRENT.tables
         rows = list(dict.fromkeys(map(int, lower(subject.loss).rows.flat)))
         self.plan = plan_for(tables, rows)
         if len(self.plan) > MOST_ROWS:
@@ -43,18 +43,18 @@ class Altitudes:
         self.tensors = [node for layer in subject.layers for node in layer.tensors]
         self.number_of = {node: number for number, node in enumerate(self.tensors)}
         self.names = printed_names(self.tensors)
-        self.script = rules_code(self.plan)
-        header = self._header(tables)
+        self.script = rules_to_javascript(self.plan)
+        header = self._build_header(tables)
         drawn = [header["flow"], *(layer[what] for layer in header["layers"] for what in ("picture", "flow"))]
         self.styles = svg_style(
             " ".join(picture["svg"] for picture in drawn if picture), ".ng-altitudes svg.naive-graph"
         )
         self.blob = self.packed.blob(header)
 
-    def _header(self, tables: Tables) -> dict[str, Any]:
+    def _build_header(self, tables: Tables) -> dict[str, Any]:
         subject, plan, kinds = self.subject, self.plan, dict[str, int]()
         columns = {
-            "kinds": (kinds.setdefault(_kind(plan, step), len(kinds)) for step in range(len(plan))),
+            "kinds": (kinds.setdefault(_operator_name(plan, step), len(kinds)) for step in range(len(plan))),
             "rows": plan.rows,
             "starts": plan.starts,
             "operands": plan.operand_steps,
@@ -67,13 +67,13 @@ class Altitudes:
                 "title": visible(layer.title, 90),
                 "isOwn": layer.title not in (INPUT, END),
                 "tensors": [self.number_of[tensor] for tensor in layer.tensors],
-                "weights": sum(tensor.size for tensor in layer.tensors if _kind_of(tensor) == "parameter"),
-                "picture": tensors_picture(layer.tensors, self.names, self.number_of),
-                "flow": None if layer.flow is None else flow_picture(layer.flow),
+                "weights": sum(tensor.size for tensor in layer.tensors if _tensor_kind(tensor) == "parameter"),
+                "picture": tensors_for_page(layer.tensors, self.names, self.number_of),
+                "flow": None if layer.flow is None else flow_for_page(layer.flow),
             }
             for layer in subject.layers
         ]
-        header["flow"] = None if subject.flow is None else flow_picture(subject.flow)
+        header["flow"] = None if subject.flow is None else flow_for_page(subject.flow)
         for name in ("sample", "label", "output", "loss"):
             header[name] = self.number_of.get(getattr(subject, name))
         header["samples"] = self.packed.add(array("d", subject.samples.reshape(-1).tolist()))
@@ -81,19 +81,19 @@ class Altitudes:
         header["labels"] = None if labels is None else self.packed.add(array("d", labels.ravel().tolist()))
         header["count"] = len(subject.samples)
         header |= self._numbers(tables)
-        header["machine"] = machine_floor(tables, plan, self.packed)
+        header["machine"] = machine_header(tables, plan, self.packed)
         return header
 
     def _tensor(self, node: TensorNode) -> dict[str, Any]:
         unfolded = CURRENT.tables.unfolded.get(node)
         rows = [] if unfolded is None else map(int, unfolded.rows.reshape(-1))
         own_rows = [] if unfolded is None else range(unfolded.first, unfolded.end)
-        order, high, wide = layout(node)
+        order, high, wide = map_layout(node)
         return {
             "name": visible(self.names[node], 60),
             "shape": list(node.shape),
             "formula": visible(formula_of(node, self.names), 300),
-            "kind": _kind_of(node),
+            "kind": _tensor_kind(node),
             "sources": [self.number_of[source] for source in node.sources if source in self.number_of],
             "steps": self.packed.add(array("i", (self.step_of.get(row, -1) for row in rows))),
             "own": self.packed.add(array("i", (self.step_of[row] for row in own_rows if row in self.step_of))),
@@ -122,23 +122,23 @@ class Altitudes:
         }
 
 
-def _kind(plan: Plan, step: int) -> str:
+def _operator_name(plan: Plan, step: int) -> str:
     rule = plan.rule(step)
     if rule is not None:
         return rule.name
     return {VARIABLE: "Variable", PLACEHOLDER: "PlaceHolder"}.get(plan.kinds[step], "Constant")
 
 
-def _kind_of(node: TensorNode) -> str:
+def _tensor_kind(node: TensorNode) -> str:
     return KINDS[node.leaf_type] if isinstance(node, LeafNode) else "operator"
 
 
-def layout(node: TensorNode) -> tuple[list[int], int, int]:
+def map_layout(node: TensorNode) -> tuple[list[int], int, int]:
     """How a tensor is drawn as heat maps: the order of its axes, and rows and columns of one map.
 
     A long row is wrapped into several.
     """
-    axes = [axis for axis in axes_of(node) if node.shape[axis] > 1]
+    axes = [axis for axis in display_axes(node) if node.shape[axis] > 1]
     wide = node.shape[axes[-1]] if axes else 1
     high = node.shape[axes[-2]] if len(axes) > 1 else 1
     if high == 1 and wide > 16:  # a long row in lines

@@ -8,33 +8,33 @@ from typing import Any
 from ...tensor.base import TensorNode
 from ..drawing.dot import dot_text
 from ..drawing.flows import flow_scene
-from ..drawing.scene import Scene, Wishes
+from ..drawing.scene import DrawOptions, Scene
 from ..drawing.svg import render_unplaced_svg
-from ..drawing.tensors import Drawn
+from ..drawing.tensors import TensorDrawing
 from ..steps.packing import strip_style
 
 MOST = 2_000  # boxes of a dataflow
 
 
-def packed_scene(scene: Scene) -> dict[str, str]:
+def scene_for_page(scene: Scene) -> dict[str, str]:
     """SVG without coordinates, and DOT text: the page runs Graphviz and places the boxes."""
     return {"svg": strip_style(render_unplaced_svg(scene, "")), "dot": dot_text(scene, "LR")}
 
 
-def tensors_picture(
+def tensors_for_page(
     tensors: Sequence[TensorNode], names: Mapping[TensorNode, str], number_of: Mapping[TensorNode, int]
 ) -> dict[str, Any]:
     """The drawing of a layer's tensors; "ids" maps each box's id to the number of its tensor."""
     part = {*tensors, *(source for tensor in tensors for source in tensor.sources if source in names)}
-    drawn = Drawn(tensors, Wishes(values=False, grads=False, fold=False, most=MOST), False, names, part)
+    drawn = TensorDrawing(tensors, DrawOptions(values=False, grads=False, fold=False, most=MOST), False, names, part)
     described = drawn.scene()
     described.scope_names = {}
     for box in described.boxes:
         box.scope, box.grid = (), None
     ids = {f"tensor-{row}": number_of[node] for node, row in drawn.place.items()}
-    return {**packed_scene(described), "ids": ids}
+    return {**scene_for_page(described), "ids": ids}
 
 
-def flow_picture(flow: Any, fold: bool = False) -> dict[str, str]:
+def flow_for_page(flow: Any, fold: bool = False) -> dict[str, str]:
     """The drawing of a dataflow: a box for each operator, and for each worker of a splitjoin."""
-    return packed_scene(flow_scene(flow, Wishes(fold=fold, most=MOST)))
+    return scene_for_page(flow_scene(flow, DrawOptions(fold=fold, most=MOST)))

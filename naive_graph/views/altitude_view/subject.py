@@ -15,7 +15,7 @@ from ...errors import DrawingError, ShapeError
 from ...tensor.base import TensorNode
 from ...tensor.differentiate import ancestors
 from ...tensor.nodes import LeafNode, LeafType
-from ...tensor.selection import SelectionNode
+from ...tensor.sparse_selector import SelectionNode
 from ..drawing.text_metrics import visible
 
 MOST_SAMPLES = 50  # that a page holds
@@ -45,13 +45,13 @@ class Subject(NamedTuple):
     flow: Any
 
 
-def subject_of(model: Any, data: Any = None, labels: Any = None) -> Subject:
+def make_subject(model: Any, data: Any = None, labels: Any = None) -> Subject:
     """A network, an imported network, or a tensor, with samples. Raises DrawingError, ShapeError."""
     if hasattr(type(model), "expand"):
-        return _of_sequential(model, data, labels)
+        return _subject_of_sequential(model, data, labels)
     if labels is not None:
         raise DrawingError("altitudes: labels are of a Sequential, which has a loss. Leave labels out.")
-    output = _output(model)
+    output = _find_output(model)
     leaves = [ancestor for ancestor in ancestors([output]) if isinstance(ancestor, LeafNode)]
     fed = [leaf for leaf in leaves if leaf.leaf_type == LeafType.INPUT]
     if len(fed) > 1:
@@ -59,34 +59,34 @@ def subject_of(model: Any, data: Any = None, labels: Any = None) -> Subject:
     sample = fed[0] if fed else None
     if data is None and sample is not None and sample.value is not None:
         data = np.asarray(sample.value)
-    rows = _samples(data, sample.shape) if sample is not None else np.zeros((1, 0))
+    rows = _samples_as_rows(data, sample.shape) if sample is not None else np.zeros((1, 0))
     named = None if model is output else getattr(model, "name", None)
     title = visible(named or output.given_name or "A tensor", 60)
-    return Subject(title, _layers(output, {}), sample, None, output, output, rows, None, None)
+    return Subject(title, _group_by_layer(output, {}), sample, None, output, output, rows, None, None)
 
 
-def _of_sequential(model: Any, data: Any, labels: Any) -> Subject:
+def _subject_of_sequential(model: Any, data: Any, labels: Any) -> Subject:
     sample, label = LeafNode.input(model.input_shape, "x"), LeafNode.input(model.output_shape, "label")
     output = model(sample)
     output.name = output.given_name or "y"
     loss = model.loss_of(output, label)
     loss.name = "loss"
-    rows = _samples(data, model.input_shape)
-    wanted = _one_hot(len(rows), model.output_shape) if labels is None else labels
+    rows = _samples_as_rows(data, model.input_shape)
+    wanted = _default_labels(len(rows), model.output_shape) if labels is None else labels
     if np.shape(wanted) == () and len(rows) == 1:
         wanted = [wanted]
     targets = model.encode_labels(rows.reshape(len(rows), *model.input_shape), np.asarray(wanted)[: len(rows)])
     flow = model.expand()
     expanded = cache(lambda grain: model.expand(True, grain))
-    flows = {f"{layer.number} {layer.layer!r}": _workers(expanded, layer.number) for layer in flow.layers}
+    flows = {f"{layer.number} {layer.layer!r}": _layer_dataflow(expanded, layer.number) for layer in flow.layers}
     result_name = model.streams.result
     count = "one layer" if len(flow.layers) == 1 else f"{len(flow.layers)} layers"
     title = visible(f"A network of {count}" if result_name == "res" else result_name, 60)
     flat = targets.reshape(len(rows), -1)
-    return Subject(title, _layers(loss, flows), sample, label, output, loss, rows, flat, flow)
+    return Subject(title, _group_by_layer(loss, flows), sample, label, output, loss, rows, flat, flow)
 
 
-def _output(model: Any) -> TensorNode:
+def _find_output(model: Any) -> TensorNode:
     """The tensor that a model computes."""
     if hasattr(type(model), "graph_of"):  # an imported network
         first, *others = model.with_sizes().outputs.values()
@@ -99,7 +99,7 @@ def _output(model: Any) -> TensorNode:
     return model
 
 
-def _samples(data: Any, shape: tuple[int, ...]) -> Any:
+def _samples_as_rows(data: Any, shape: tuple[int, ...]) -> Any:
     """Samples as rows of numbers; without data one, a ramp. Raises ShapeError."""
     size = int(np.prod(shape))
     if data is None:
@@ -110,7 +110,7 @@ def _samples(data: Any, shape: tuple[int, ...]) -> Any:
     return array.reshape(-1, size)[:MOST_SAMPLES]
 
 
-def _one_hot(count: int, shape: tuple[int, ...]) -> Any:
+def _default_labels(count: int, shape: tuple[int, ...]) -> Any:
     """Default labels: the first class, one-hot, or zeros."""
     labels = np.zeros((count, *shape))
     if len(shape) == 1 and shape[0] > 1:
@@ -118,38 +118,40 @@ def _one_hot(count: int, shape: tuple[int, ...]) -> Any:
     return labels
 
 
-def _layers(output: TensorNode, flows: Mapping[str, Any]) -> list[TensorLayer]:
+def _group_by_layer(output: TensorNode, flows: Mapping[str, Any]) -> list[TensorLayer]:
     """Group the tensors by their outermost scope, in topological order; what is in no scope comes first or last."""
     nodes_by_scope: dict[str, list[TensorNode]] = {}
     for node in ancestors([output]):
         if not isinstance(node, SelectionNode):
-            nodes_by_scope.setdefault(_outermost(node) or (INPUT if _is_before(node) else END), []).append(node)
+            nodes_by_scope.setdefault(
+                _outermost_scope_name(node) or (INPUT if _is_input_side(node) else END), []
+            ).append(node)
     ends = [nodes_by_scope.pop(END)] if END in nodes_by_scope else []
     layers = [TensorLayer(name, nodes, flows.get(name)) for name, nodes in nodes_by_scope.items()]
     return layers + [TensorLayer(END, nodes, None) for nodes in ends]
 
 
-def _outermost(node: TensorNode) -> str:
+def _outermost_scope_name(node: TensorNode) -> str:
     return next((scope.name for scope in around(node.scope)), "")
 
 
-def _is_before(node: TensorNode) -> bool:
+def _is_input_side(node: TensorNode) -> bool:
     """Whether it belongs to the sample: neither it nor anything it depends on is in a layer."""
-    return not any(map(_outermost, ancestors([node]))) and node.name not in ("label", "loss")
+    return not any(map(_outermost_scope_name, ancestors([node]))) and node.name not in ("label", "loss")
 
 
-def _workers(expanded: Callable[[int], Any], number: int) -> Any:
+def _layer_dataflow(expanded: Callable[[int], Any], number: int) -> Any:
     """The dataflow of one layer, split into as many workers as can be drawn, from a function of the grain."""
     grain = 1
     while True:
         flow = expanded(grain)
         names = {name for name, operator in flow.operators.items() if operator.layer == number}
         if len(names) <= FEW_PARTS:
-            return _part(flow, names)
+            return _restrict_dataflow(flow, names)
         grain *= 2
 
 
-def _part(flow: Any, names: set[str]) -> Any:
+def _restrict_dataflow(flow: Any, names: set[str]) -> Any:
     """Restrict a dataflow to these operators; the outer ends of streams to and from others become ""."""
     streams = {
         name: stream._replace(**{end: "" for end in ("writer", "reader") if getattr(stream, end) not in names})

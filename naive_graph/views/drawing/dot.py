@@ -33,8 +33,8 @@ def dot_text(scene: Scene, direction: str, flat: bool = False) -> str:
 
 def statements(scene: Scene, direction: str, flat: bool = False) -> Iterator[str]:
     """Yield the DOT statements of the scene, one line each."""
-    hurry = f" {LIMITS}" if len(scene.boxes) + sum(bool(arrow.label) for arrow in scene.arrows) > MANY else ""
-    yield f"graph [rankdir={direction} nodesep={BETWEEN} ranksep={FLAT if flat else RANKS}{hurry}]"
+    limits = f" {LIMITS}" if len(scene.boxes) + sum(bool(arrow.label) for arrow in scene.arrows) > MANY else ""
+    yield f"graph [rankdir={direction} nodesep={BETWEEN} ranksep={FLAT if flat else RANKS}{limits}]"
     yield 'node [shape=box fixedsize=true fontsize=1 label=""]'
     yield "edge [arrowsize=0.7]"
     ports: dict[str, list[int]] = defaultdict(list)  # the operand positions of a target whose order matters
@@ -42,21 +42,21 @@ def statements(scene: Scene, direction: str, flat: bool = False) -> Iterator[str
         if arrow.place is not None:
             ports[arrow.target].append(arrow.place)
     scopes = {box.id: box.scope for box in scene.boxes}
-    lines = [(box.scope, _box(box, len(ports.get(box.id, ())), flat)) for box in scene.boxes]
+    lines = [(box.scope, _box_statement(box, len(ports.get(box.id, ())), flat)) for box in scene.boxes]
     for arrow in scene.arrows:
         if arrow.label:
             one, other = scopes[arrow.source], scopes[arrow.target]
-            lines.append((one[: count_common_scopes(one, other)], _label(arrow)))
-    yield from _in_clusters(lines, lambda name: _frame(scene.scope_names[name], direction))
+            lines.append((one[: count_common_scopes(one, other)], _label_statement(arrow)))
+    yield from _in_clusters(lines, lambda name: _cluster_label(scene.scope_names[name], direction))
     if any(box.layer is not None for box in scene.boxes):
-        yield from _layers(scene)
+        yield from _rank_statements(scene)
     leaves = {box.id for box in scene.boxes if box.kind in KIND_NAMES.values()}
     for arrow in scene.arrows:
         # What is computed stands near what uses it; a leaf's arrow may be long.
-        pull = "" if arrow.source in leaves else f" weight={WEIGHT}"
+        edge_attributes = "" if arrow.source in leaves else f" weight={WEIGHT}"
         if arrow.source in leaves and scopes[arrow.source][:1] != scopes[arrow.target][:1]:
-            pull = " minlen=2"  # leaves of one scope then keep their order before another
-        yield from _arrow(arrow, sorted(ports.get(arrow.target, ())), pull)
+            edge_attributes = " minlen=2"  # leaves of one scope then keep their order before another
+        yield from _edge_statements(arrow, sorted(ports.get(arrow.target, ())), edge_attributes)
 
 
 def dot_source(scene: Scene, direction: str) -> str:
@@ -99,14 +99,14 @@ def _in_clusters(lines: Iterable[tuple[tuple[str, ...], str]], frame: Callable[[
     yield from ["}"] * len(open_now)
 
 
-def _frame(title: str, direction: str) -> str:
+def _cluster_label(title: str, direction: str) -> str:
     """A row above for the title, as wide as it is: letters of Courier are 0.6 of their size."""
     top = "b" if direction == "BT" else "t"  # dot turns it as well
     letters = "x" * round(text_width(title, SMALL) / (0.6 * SMALL))
     return f'graph [label="{letters}" fontname=Courier fontsize={SMALL} labelloc={top} labeljust=l margin=6]'
 
 
-def _box(box: Box, ports: int, flat: bool) -> str:
+def _box_statement(box: Box, ports: int, flat: bool) -> str:
     wide, high = box_size(box, flat)
     facts = f"width={wide / INCH:.3f} height={high / INCH:.3f}"
     if ports:  # records turn with the direction: fields are in written order, left to right or top to bottom
@@ -114,7 +114,7 @@ def _box(box: Box, ports: int, flat: bool) -> str:
     return f"{quote_label([box.id])} [{facts}]"
 
 
-def _label(arrow: Arrow) -> str:
+def _label_statement(arrow: Arrow) -> str:
     facts = f"width={(text_width(arrow.label) + 6) / INCH:.3f} height={LINE / INCH:.3f}"
     return f"{quote_label([ON + arrow.id])} [{facts}]"
 
@@ -139,7 +139,7 @@ def _source_of(box: Box) -> str:
     return f'{name} [id={name} label={label} shape={shape} fontcolor="{LIGHT[look.ink]}"{ink}]'
 
 
-def _arrow(arrow: Arrow, ports: list[int], pull: str) -> Iterator[str]:
+def _edge_statements(arrow: Arrow, ports: list[int], pull: str) -> Iterator[str]:
     source, target, name = (quote_label([identifier]) for identifier in (arrow.source, arrow.target, arrow.id))
     port = f":{ports.index(arrow.place)}" if arrow.place is not None else ""
     if arrow.label:
@@ -149,7 +149,7 @@ def _arrow(arrow: Arrow, ports: list[int], pull: str) -> Iterator[str]:
     yield f"{source} -> {target}{port} [id={name}{pull}]"
 
 
-def _layers(scene: Scene) -> Iterator[str]:
+def _rank_statements(scene: Scene) -> Iterator[str]:
     """The boxes of one layer in one rank, and the layers one behind the other."""
     layers: dict[int, list[str]] = defaultdict(list)
     for box in scene.boxes:

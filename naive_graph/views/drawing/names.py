@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ...core.arithmetics.text import ATOM, PLAIN, Text, plain_number
+from ...core.arithmetics.text import ATOM, PLAIN, FormulaText, plain_number
 from ...core.rules import BY_NUMBER
 from ...core.tables import CONSTANT, Tables
 from ...graph.nodes import Node
@@ -22,8 +22,8 @@ Alike = Mapping[tuple[str, int], list[int]]  # the rows of each kind of node in 
 def names_of(tables: Tables, rows: Iterable[int]) -> dict[int, str]:
     """The display name of each row; unique, except for Constants. rows: in topological order."""
     rows = list(rows)
-    formulas = _formulas(tables, rows)
-    counts, alike = Counter(formulas.values()), alike_of(tables, rows)
+    formulas = _short_formulas(tables, rows)
+    counts, rows_by_line = Counter(formulas.values()), group_by_line(tables, rows)
     names: dict[int, str] = {}
     for row in rows:
         given_name, formula = tables.name(row), formulas.get(row, "")
@@ -32,17 +32,17 @@ def names_of(tables: Tables, rows: Iterable[int]) -> dict[int, str]:
         elif tables.operators[row] == CONSTANT:
             names[row] = format_number(tables.values[row])
         else:
-            names[row] = formula if counts[formula] == 1 and formula else by_line(tables, row, alike)
+            names[row] = formula if counts[formula] == 1 and formula else name_by_line(tables, row, rows_by_line)
     return names
 
 
-def _formulas(tables: Tables, rows: Iterable[int]) -> dict[int, str]:
+def _short_formulas(tables: Tables, rows: Iterable[int]) -> dict[int, str]:
     """The rows' formulas, those that are at most SHORT letters long."""
-    texts: dict[int, Text] = {}
+    texts: dict[int, FormulaText] = {}
     for row in rows:
         name, kind = tables.name(row), tables.operators[row]
         if name or kind == CONSTANT:
-            texts[row] = Text(name, ATOM, PLAIN) if name else plain_number(tables.values[row], PLAIN)
+            texts[row] = FormulaText(name, ATOM, PLAIN) if name else plain_number(tables.values[row], PLAIN)
         elif kind >= 0:
             operands = [texts.get(operand) for operand in tables.operands(row)]
             if operands and None not in operands and sum(len(str(operand)) for operand in operands) < SHORT:
@@ -57,7 +57,7 @@ def formula_line(node: Node, most: int) -> str:
     return visible(formula + (f", where {', '.join(shared)}" if shared else ""), most)
 
 
-def alike_of(tables: Tables, rows: Iterable[int]) -> Alike:
+def group_by_line(tables: Tables, rows: Iterable[int]) -> Alike:
     """Group the rows by kind of node and source line."""
     lines: dict[Any, int] = {}
     groups: dict[tuple[str, int], list[int]] = defaultdict(list)
@@ -70,7 +70,7 @@ def alike_of(tables: Tables, rows: Iterable[int]) -> Alike:
     return groups
 
 
-def by_line(tables: Tables, row: int, alike: Alike) -> str:
+def name_by_line(tables: Tables, row: int, alike: Alike) -> str:
     """`the product in line 4`, `the 2nd product in line 4`."""
     kind, line = tables.kind(row), tables.origin(row).line
     rows = alike[kind, line]
@@ -78,6 +78,6 @@ def by_line(tables: Tables, row: int, alike: Alike) -> str:
     return f"the {prefix}{NOUNS.get(kind, kind)} in line {line}"
 
 
-def ordinal(place: int) -> str:
+def ordinal(position: int) -> str:
     """Which of several it is in words, counted from 0: a is the 1st of a - b."""
-    return ("1st", "2nd", "3rd")[place] if place < 3 else f"{place + 1}th"
+    return ("1st", "2nd", "3rd")[position] if position < 3 else f"{position + 1}th"

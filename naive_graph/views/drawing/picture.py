@@ -15,18 +15,18 @@ from pathlib import Path
 from typing import Any
 
 from ...core import files
+from ...core.did_you_mean import Suggesting
 from ...core.files import path_of
-from ...core.guesses import Suggesting
 from ...errors import DrawingError, MissingToolError, NaiveGraphError
-from ..assets import packed, page_of_its_own
-from ..csp import policy
+from ..assets import packed, standalone_page
+from ..csp import csp_meta
 from ..theme import LEAST, SMALL, page_style
 from .dot import dot_source, dot_text
-from .engine import graphviz_code, places
-from .layout import Page, lay_out
+from .engine import graphviz_code, run_graphviz
+from .layout import SceneLayout, lay_out
 from .live_graph import LiveGraph
-from .raster import pdf_of, png_of
-from .scene import Scene, with_room
+from .raster import svg_to_pdf, svg_to_png
+from .scene import Scene, with_placeholders
 from .svg import render_svg, render_unplaced_svg
 
 NARROW = 700  # pixels, of a notebook's column
@@ -55,14 +55,14 @@ class Picture(Suggesting):
         self.live_graph = live_graph if live_graph and live_graph.code else None  # what a page computes
 
     @cached_property
-    def laid_out_page(self) -> Page:
+    def scene_layout(self) -> SceneLayout:
         """The picture with its places. Raises DrawingError if dot would take too long."""
         return lay_out(self.scene, self.requested_direction)
 
     @property
     def direction(self) -> str:
         """Where its arrows lead: "LR", "RL", "TB" or "BT"."""
-        return self.laid_out_page.direction
+        return self.scene_layout.direction
 
     @cached_property
     def svg(self) -> str:
@@ -70,17 +70,17 @@ class Picture(Suggesting):
 
         Raises MissingToolError where no Graphviz is at hand.
         """
-        return render_svg(self.laid_out_page, self.alt())
+        return render_svg(self.scene_layout, self.alt())
 
     @cached_property
     def png(self) -> bytes:
         """The picture as PNG. Raises MissingToolError without resvg-py."""
-        return png_of(self.svg)
+        return svg_to_png(self.svg)
 
     @cached_property
     def pdf(self) -> bytes:
         """The picture as PDF. Raises MissingToolError without cairosvg."""
-        return pdf_of(self.svg)
+        return svg_to_pdf(self.svg)
 
     @cached_property
     def dot(self) -> str:
@@ -99,12 +99,12 @@ class Picture(Suggesting):
     @cached_property
     def html(self) -> str:
         """The picture as HTML: an image, which a script replaces by an interactive drawing."""
-        return self._html(graphviz_code())
+        return self._render_html(graphviz_code())
 
-    def _html(self, code: str) -> str:
+    def _render_html(self, code: str) -> str:
         # An <img> survives where scripts and bare SVG are dropped; GitHub shows the PNG.
         data = base64.b64encode(self.svg.encode()).decode()
-        wide = self.laid_out_page.wide
+        wide = self.scene_layout.wide
         size = f"width:{wide:.0f}px;max-width:100%;min-width:{wide * LEAST / SMALL:.0f}px"
         image = f'<img style="{size}" alt="{escape(self.alt())}" src="data:image/svg+xml;base64,{data}">'
         looks = [f"drawing/{name}.css" for name in ("viewport", "picture", *["controls"] * bool(self.live_graph))]
@@ -115,7 +115,7 @@ class Picture(Suggesting):
             f'<div class="ng-picture" {attributes}><div class="ng-view" tabindex="0" role="group" '
             f'aria-label="a picture" style="overflow-x:auto">{image}</div>{self._full_scene_template()}</div>{copy}'
             f"<style>{page_style('.ng-picture')}{''.join(map(packed, looks))}</style>"
-            f"<script>{script(self.live_graph)}</script>"
+            f"<script>{page_script(self.live_graph)}</script>"
         )
 
     def _live_attributes(self, code: str) -> str:
@@ -126,10 +126,10 @@ class Picture(Suggesting):
         if code:
             return facts
         keys = ("name", "id", "bb", "pos")
-        laid = places(dot_text(with_room(self.scene), self.laid_out_page.direction))
+        laid = run_graphviz(dot_text(with_placeholders(self.scene), self.scene_layout.direction))
         positions = {name: [{fact: element[fact] for fact in keys if fact in element} for element in laid.get(name, ())]
                  for name in ("objects", "edges")}  # fmt: skip
-        layout = json.dumps({"bb": laid["bb"], "way": self.laid_out_page.direction, **positions})
+        layout = json.dumps({"bb": laid["bb"], "way": self.scene_layout.direction, **positions})
         return f'{facts} data-places="{escape(layout)}"'
 
     def _full_scene_template(self) -> str:
@@ -143,35 +143,37 @@ class Picture(Suggesting):
     @property
     def page(self) -> str:
         """The picture as a page of its own."""
-        return page_of_its_own(self.scene.title or self.name, self.html, policy(script(self.live_graph), dot=True))
+        return standalone_page(
+            self.scene.title or self.name, self.html, csp_meta(page_script(self.live_graph), dot=True)
+        )
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the picture as its suffix says: .svg, .png, .pdf, .dot or .html. The write is atomic."""
         target = checked_path(path, "A picture", FORMS, DrawingError)
-        made = self.page if target.suffix.lower() == ".html" else getattr(self, target.suffix.lower()[1:])
-        write_whole(target, made.encode() if isinstance(made, str) else made)
+        content = self.page if target.suffix.lower() == ".html" else getattr(self, target.suffix.lower()[1:])
+        save_atomically(target, content.encode() if isinstance(content, str) else content)
         return target
 
     def alt(self) -> str:
         """The picture in a sentence, for those who do not see it."""
         count = sum(box.kind != "rest" for box in self.scene.boxes)
-        shown = f"Graph of {count} nodes and {len(self.scene.arrows)} edges."
-        return " ".join(part for part in (shown, self.scene.title, self.scene.caption) if part)
+        counts_text = f"Graph of {count} nodes and {len(self.scene.arrows)} edges."
+        return " ".join(part for part in (counts_text, self.scene.title, self.scene.caption) if part)
 
     def __repr__(self) -> str:
         return f"<Picture: {self.alt()} Save it with .save('graph.svg').>"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         # What is small and has no scopes needs no dot in the page.
-        is_fixed = self.full_scene is None and not self.scene.scope_names and self.laid_out_page.wide < NARROW
+        is_fixed = self.full_scene is None and not self.scene.scope_names and self.scene_layout.wide < NARROW
         code = "" if is_fixed else graphviz_for_this_cell()
-        bundle: dict[str, Any] = {"text/html": self._html(code), "text/plain": repr(self)}
+        bundle: dict[str, Any] = {"text/html": self._render_html(code), "text/plain": repr(self)}
         with suppress(MissingToolError, DrawingError):  # the SVG stands without it
             bundle["image/png"] = base64.b64encode(self.png).decode()
         return bundle
 
 
-def script(live_graph: LiveGraph | None = None) -> str:
+def page_script(live_graph: LiveGraph | None = None) -> str:
     """The JavaScript that makes a page's pictures interactive: those that compute by this code, or not at all."""
     arguments = f'"{live_graph.key}", {live_graph.code}' if live_graph else ""
     return f"{{{_files(live_graph is not None)}enliven({arguments});}}"
@@ -211,6 +213,6 @@ def checked_path(path: Any, what: str, forms: Iterable[str], failure: type[Naive
     return target
 
 
-def write_whole(target: Path, data: bytes) -> None:
+def save_atomically(target: Path, data: bytes) -> None:
     """Write a file atomically. Raises DrawingError if it cannot be written."""
-    files.write_whole(target, data, DrawingError)
+    files.write_atomically(target, data, DrawingError)

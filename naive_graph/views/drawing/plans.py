@@ -13,7 +13,18 @@ from ...engines.passes.reverse_symbolic import Count
 from ...program.backends import CompiledBackend
 from ..theme import format_number
 from .picture import Picture
-from .scene import KIND_NAMES, NEAREST, READABLE, Arrow, Box, Scene, check_wishes, nearest_first, sign, stubs
+from .scene import (
+    KIND_NAMES,
+    NEAREST,
+    READABLE,
+    Arrow,
+    Box,
+    Scene,
+    check_options,
+    nearest_first,
+    operator_symbol,
+    stub_boxes,
+)
 from .text_metrics import visible
 
 BOX_KINDS = {**KIND_NAMES, DOT: "dot", TOTAL: "total", REDUCE: "total"}
@@ -22,14 +33,14 @@ MOST_LANES = 2  # of the samples' numbers that are written in a leaf
 
 
 def draw_plan(
-    answers: CompiledBackend, after: str, direction: str | None = None, title: str = "", most: int | None = None
+    backend: CompiledBackend, after: str, direction: str | None = None, title: str = "", most: int | None = None
 ) -> Picture:
     """Draw the plan of a compiled program as it is after the named pass. The other arguments are those of `draw`."""
-    check_wishes(direction, title, most)
-    stage = [stage for stage in answers.stages() if stage.name == after][-1]
-    described = plan_scene(stage, answers.tables, _labels(answers, stage), most)
-    described.title = visible(title, most=120)
-    return Picture(described, direction, name=f"The plan after {after}")
+    check_options(direction, title, most)
+    stage = [stage for stage in backend.stages() if stage.name == after][-1]
+    new_scene = plan_scene(stage, backend.tables, _result_labels(backend, stage), most)
+    new_scene.title = visible(title, most=120)
+    return Picture(new_scene, direction, name=f"The plan after {after}")
 
 
 def plan_scene(stage: PassResult, tables: Tables, labels: dict[int, str], most: int | None = None) -> Scene:
@@ -42,13 +53,15 @@ def plan_scene(stage: PassResult, tables: Tables, labels: dict[int, str], most: 
     needed = list(nearest_first(stage.results, lambda row: (operand for operand in ir.of(row) if operand != NONE)))
     rows = sorted(needed if len(needed) <= (most or READABLE) else needed[: most or NEAREST])
     names = {row: labels.get(row) or _leaf_name(ir, tables, row) or f"r{row}" for row in needed}
-    described = Scene(caption=_caption(len(ir), len(needed), len(rows), most))
+    new_scene = Scene(caption=_caption(len(ir), len(needed), len(rows), most))
     for row in rows:
-        described.boxes.append(_box(ir, tables, row, names, row in labels))
-        described.arrows += _arrows(ir, row, set(rows))
-    described.boxes += stubs(described)
-    described.scope_names = {f"samples-{group}": _samples(ir.samples[group]) for group in range(1, len(ir.samples))}
-    return described
+        new_scene.boxes.append(_row_box(ir, tables, row, names, row in labels))
+        new_scene.arrows += _row_arrows(ir, row, set(rows))
+    new_scene.boxes += stub_boxes(new_scene)
+    new_scene.scope_names = {
+        f"samples-{group}": _format_sample_count(ir.samples[group]) for group in range(1, len(ir.samples))
+    }
+    return new_scene
 
 
 def _caption(rows: int, needed: int, drawn: int, most: int | None) -> str:
@@ -61,7 +74,7 @@ def _caption(rows: int, needed: int, drawn: int, most: int | None) -> str:
     return " ".join(sentences)
 
 
-def _samples(count: int) -> str:
+def _format_sample_count(count: int) -> str:
     """A batch's size is known only when it is fed."""
     return f"{count:,} samples" if count > 1 else "every sample"
 
@@ -69,7 +82,7 @@ def _samples(count: int) -> str:
 # --- names --------------------------------------------------------------------
 
 
-def _labels(answers: CompiledBackend, stage: PassResult) -> dict[int, str]:
+def _result_labels(answers: CompiledBackend, stage: PassResult) -> dict[int, str]:
     """A label for each result row: the outputs, then the derivatives of each. A row may have several."""
     names = [_node_name(answers.tables, row) for row in answers.rows]
     slopes = [f"d{output}/d{_node_name(answers.tables, leaf)}" for output in names for leaf in answers.wrt]
@@ -98,14 +111,14 @@ def _leaf_name(ir: IR, tables: Tables, row: int) -> str | None:
     return None if name is None else visible(name)
 
 
-def _held(tables: Tables, lanes: Lanes) -> str:
+def _format_lanes(tables: Tables, lanes: Lanes) -> str:
     """The first samples' values at a leaf: numbers, or names of nodes."""
     some = zip(lanes.numbers[:MOST_LANES], lanes.sources, strict=False)
-    texts = [format_number(number) if source is None else _each(tables, source) for number, source in some]
+    texts = [format_number(number) if source is None else _source_name(tables, source) for number, source in some]
     return ", ".join([*texts, "..."] if len(lanes.numbers) > MOST_LANES else texts)
 
 
-def _each(tables: Tables, source: Any) -> str:
+def _source_name(tables: Tables, source: Any) -> str:
     row = getattr(source, "row", source)
     name = tables.name(row)
     return tables.label(row) if name is None else visible(name)
@@ -114,10 +127,10 @@ def _each(tables: Tables, source: Any) -> str:
 # --- boxes --------------------------------------------------------------------
 
 
-def _box(ir: IR, tables: Tables, row: int, names: dict[int, str], wanted: bool) -> Box:
+def _row_box(ir: IR, tables: Tables, row: int, names: dict[int, str], wanted: bool) -> Box:
     kind = int(ir.kinds[row])
     leaf = ir.starts[row] == ir.starts[row + 1]
-    lines = _leaf_lines(ir, tables, row, names) if leaf else _lines(ir, row, names)
+    lines = _leaf_lines(ir, tables, row, names) if leaf else _operator_lines(ir, row, names)
     if leaf and wanted and names[row] not in lines:
         lines.append(f"= {names[row]}")
     group = int(ir.groups[row])
@@ -129,19 +142,19 @@ def _leaf_lines(ir: IR, tables: Tables, row: int, names: dict[int, str]) -> list
     if isinstance(source, Count):
         return ["number of", "samples"]
     if isinstance(source, Lanes):
-        return [names[row], _held(tables, source)]
+        return [names[row], _format_lanes(tables, source)]
     if source is not None and _leaf_name(ir, tables, row) is None:
-        return [names[row], _each(tables, source)]
+        return [names[row], _source_name(tables, source)]
     return [_leaf_name(ir, tables, row) or names[row]]
 
 
-def _lines(ir: IR, row: int, names: dict[int, str]) -> list[str]:
+def _operator_lines(ir: IR, row: int, names: dict[int, str]) -> list[str]:
     """An operator's symbol and what its row is called; a sum's terms."""
     kind = int(ir.kinds[row])
     if kind not in BOX_KINDS:
-        return [f"{names[row]}: {NAMES.get(kind) or sign(BY_NUMBER[kind])}"]
+        return [f"{names[row]}: {NAMES.get(kind) or operator_symbol(BY_NUMBER[kind])}"]
     below = ir.samples[max(int(ir.groups[operand]) for operand in ir.of(row) if operand != NONE)]
-    over = [] if kind == DOT else [f"over {_samples(below)}"]
+    over = [] if kind == DOT else [f"over {_format_sample_count(below)}"]
     return [f"{names[row]}: {NAMES[kind]}", _terms(ir.of(row), names.__getitem__), *over]
 
 
@@ -166,7 +179,7 @@ def _factor(name: str) -> str:
 # --- arrows -------------------------------------------------------------------
 
 
-def _arrows(ir: IR, row: int, shown_rows: set[int]) -> list[Arrow]:
+def _row_arrows(ir: IR, row: int, shown_rows: set[int]) -> list[Arrow]:
     """One for each operand position; those from rows that are not shown in one bundle."""
     operands = ir.of(row)
     shown = [(position, operand) for position, operand in enumerate(operands) if operand in shown_rows]

@@ -21,12 +21,12 @@ UNKNOWN_FONT = "No font has this name"
 UNKNOWN_LETTER = "\U0010fffd"  # that no font has
 
 
-def png_of(svg: str) -> bytes:
+def svg_to_png(svg: str) -> bytes:
     """The picture as PNG. Raises MissingToolError without resvg-py, DrawingError for letters that no font here has."""
-    return _render_png(svg, ZOOM, borrow=_check_letters(svg, "PNG"))
+    return _render_png(svg, ZOOM, use_system_fonts=_needs_other_fonts(svg, "PNG"))
 
 
-def pdf_of(svg: str) -> bytes:
+def svg_to_pdf(svg: str) -> bytes:
     """The picture as PDF. Raises MissingToolError without cairosvg, DrawingError as `svg_to_png` does."""
     try:
         import cairosvg
@@ -34,18 +34,18 @@ def pdf_of(svg: str) -> bytes:
         raise MissingToolError(
             'A PDF needs cairosvg, and cairo on the system: pip install "naive-graph[pdf]". SVG and PNG do without.'
         ) from None
-    plain = _light(svg)
-    if _check_letters(svg, "PDF"):  # no font lends letters to another there
-        other = next((font for font in OTHER_FONTS if _is_here(font)), OWN_FONT)
+    plain = _strip_styles(svg)
+    if _needs_other_fonts(svg, "PDF"):  # no font lends letters to another there
+        other = next((font for font in OTHER_FONTS if _is_installed(font)), OWN_FONT)
         plain = re.sub(r"<text (?=[^<]*[\u2e80-\U0010ffff])", f'<text font-family="{other}" ', plain)
-    if not _lend_to_cairo():
+    if not _register_font_with_cairo():
         plain = plain.replace(OWN_FONT, "Arial")  # which is there where cairo does without fontconfig
     made: bytes = cairosvg.svg2pdf(bytestring=plain.encode())
     return made
 
 
 @cache
-def _lend_to_cairo() -> bool:
+def _register_font_with_cairo() -> bool:
     """Register our font with fontconfig, for this process, so that cairo finds it; whether that worked."""
     try:
         is_added = ctypes.CDLL(find_library("fontconfig") or "").FcConfigAppFontAddFile(None, str(FONT_FILE).encode())
@@ -54,10 +54,10 @@ def _lend_to_cairo() -> bool:
     return bool(is_added)
 
 
-def _check_letters(svg: str, form: str) -> bool:
+def _needs_other_fonts(svg: str, form: str) -> bool:
     """Whether a picture needs letters of other fonts than ours. Raises DrawingError for those that none here has."""
-    foreign = [letter for letter in _letters(svg) if not _has(letter)]
-    lacking = "".join(letter for letter in foreign if not _has(letter, borrow=True))
+    foreign = [letter for letter in _uncommon_letters(svg) if not _has_letter(letter)]
+    lacking = "".join(letter for letter in foreign if not _has_letter(letter, borrow=True))
     if lacking:
         raise DrawingError(
             f"No {form}: no font on this machine has {lacking[:20]!r}. Install one that has, such as Noto Sans CJK "
@@ -66,49 +66,52 @@ def _check_letters(svg: str, form: str) -> bool:
     return bool(foreign)
 
 
-def _light(svg: str) -> str:
+def _strip_styles(svg: str) -> str:
     """The SVG without its <style>, in light colours: neither tool supports CSS light-dark()."""
     return re.sub(r"<style>.*?</style>", "", svg, flags=re.DOTALL)
 
 
-def _render_png(svg: str, zoom: float = 1.0, borrow: bool = False) -> bytes:
+def _render_png(svg: str, zoom: float = 1.0, use_system_fonts: bool = False) -> bytes:
     """The SVG as PNG. use_system_fonts: for letters that our font lacks."""
     try:
         import resvg_py
     except ImportError:
         raise MissingToolError('A PNG needs resvg-py: pip install "naive-graph[draw]". SVG does without.') from None
     wide = re.search(r'<svg [^>]*?width="(\d+)"', svg)
-    made: bytes = resvg_py.svg_to_bytes(
-        svg_string=_light(svg),
+    png_bytes: bytes = resvg_py.svg_to_bytes(
+        svg_string=_strip_styles(svg),
         font_files=[str(FONT_FILE)],
-        skip_system_fonts=not borrow,
+        skip_system_fonts=not use_system_fonts,
         font_family=OWN_FONT,
         sans_serif_family=OWN_FONT,
         width=round(int(wide[1]) * zoom) if wide else None,
     )
-    return bytes(made)
+    return bytes(png_bytes)
 
 
-def _letters(svg: str) -> list[str]:
+def _uncommon_letters(svg: str) -> list[str]:
     """The letters of the picture beyond Latin, which our font may lack."""
-    plain_text = re.sub(r"<title>.*?</title>|<[^>]*>", "", _light(svg), flags=re.DOTALL)
+    plain_text = re.sub(r"<title>.*?</title>|<[^>]*>", "", _strip_styles(svg), flags=re.DOTALL)
     return sorted({letter for letter in plain_text if letter > "\u024f" and not letter.isspace()})
 
 
 @cache
-def _is_here(family: str) -> bool:
+def _is_installed(family: str) -> bool:
     """Whether the machine has a font of this name: a text in a missing font looks like one in an unknown font."""
-    return _sample("a", family, True) not in (_sample("a", UNKNOWN_FONT, True), _sample("", family, True))
+    return _render_sample("a", family, True) not in (
+        _render_sample("a", UNKNOWN_FONT, True),
+        _render_sample("", family, True),
+    )
 
 
 @cache
-def _has(letter: str, borrow: bool = False) -> bool:
+def _has_letter(letter: str, borrow: bool = False) -> bool:
     """Whether our font (or a system font) has a letter: a missing one looks like a letter that no font has."""
-    shown = _sample(letter, OWN_FONT, borrow)
-    return shown not in (_sample("", OWN_FONT, borrow), _sample(UNKNOWN_LETTER, OWN_FONT, borrow))
+    shown = _render_sample(letter, OWN_FONT, borrow)
+    return shown not in (_render_sample("", OWN_FONT, borrow), _render_sample(UNKNOWN_LETTER, OWN_FONT, borrow))
 
 
 @cache
-def _sample(text: str, family: str, borrow: bool) -> bytes:
+def _render_sample(text: str, family: str, borrow: bool) -> bytes:
     page = f'<svg xmlns="http://www.w3.org/2000/svg" width="40" height="30" font-family="{family}">'
-    return _render_png(f'{page}<text x="5" y="20">{text}</text></svg>', borrow=borrow)
+    return _render_png(f'{page}<text x="5" y="20">{text}</text></svg>', use_system_fonts=borrow)

@@ -9,11 +9,11 @@ from math import isfinite
 from typing import NamedTuple, TypeVar
 
 from ...core.number import shortened
-from ...core.plan import absorbed_by, taken_over
+from ...core.plan import absorbed_by, absorptions_between
 from ...core.rules import BY_NUMBER, RULES, Rule
 from ...core.tables import CONSTANT, PLACEHOLDER, VARIABLE, Tables
 from ...errors import DrawingError
-from ..theme import LOOKS, SMALL, Look, format_number
+from ..theme import LOOKS, SMALL, BoxStyle, format_number
 from .folding import Folder, short
 from .names import names_of
 from .text_metrics import text_width, visible
@@ -74,7 +74,7 @@ class Box:
     numbers: int = 0  # lines that are its value and its gradient
 
     @property
-    def look(self) -> Look:
+    def look(self) -> BoxStyle:
         """The style of its kind; a box around a matrix has straight sides."""
         look = LOOKS[self.kind]._replace(colour=self.tint or LOOKS[self.kind].colour)
         straight = {"pill": "rounded", "hexagon": "box"}.get(look.shape, look.shape)
@@ -111,7 +111,7 @@ class Scene:
 
 
 @dataclass(frozen=True)
-class Wishes:
+class DrawOptions:
     """The options of `draw` that decide what a scene contains."""
 
     values: bool = True
@@ -122,7 +122,7 @@ class Wishes:
     bundle: bool = False  # to be read at once: leaves that feed the same folded scopes share a box, `sum` has no 0
 
 
-def check_wishes(direction: str | None, title: str, most: int | None) -> None:
+def check_options(direction: str | None, title: str, most: int | None) -> None:
     """Raise DrawingError for an invalid direction, title or number of boxes."""
     if direction is not None and direction not in DIRECTIONS:
         raise DrawingError(
@@ -135,34 +135,34 @@ def check_wishes(direction: str | None, title: str, most: int | None) -> None:
         raise DrawingError(f"A title is a text, not {shortened(title)}.")
 
 
-def scene(tables: Tables, rows: Sequence[int], results: Sequence[int], wishes: Wishes) -> Scene:
+def scene(tables: Tables, rows: Sequence[int], results: Sequence[int], options: DrawOptions) -> Scene:
     """Build the scene of these rows: scopes fold as the options say, and distant parts are left out if too many."""
-    folder = Folder(tables, wishes.fold)
-    folder.hidden = _first_zeros(tables, rows) if wishes.bundle else set()
+    folder = Folder(tables, options.fold)
+    folder.hidden = _zeros_of_sum(tables, rows) if options.bundle else set()
     rows = [row for row in rows if row not in folder.hidden] if folder.hidden else rows
-    boxes, caption = _choose_boxes(tables, folder, rows, results, wishes)
-    described = Scene(caption=caption)
-    if wishes.bundle and folder.folds:
-        boxes = _leaves_bundled(tables, folder, boxes)
+    boxes, caption = _choose_boxes(tables, folder, rows, results, options)
+    new_scene = Scene(caption=caption)
+    if options.bundle and folder.is_folding:
+        boxes = _bundle_leaves(tables, folder, boxes)
     names = names_of(tables, rows) if len(rows) <= FOLLOWED else {}
-    taken = _taken_over(tables, rows) if len(rows) <= FOLLOWED else {}
+    absorber_data = _absorbers_by_box(tables, rows) if len(rows) <= FOLLOWED else {}
     for name, members in boxes.items():
-        box = scope_box(folder, name, members) or node_box(tables, members[0], wishes, folder, names)
-        box.facts |= taken.get(name, {})
-        described.boxes.append(leaves_box(tables, box, members) if name in folder.bundles.values() else box)
-    described.arrows = _arrows(tables, folder, boxes, wishes)
-    described.boxes += stubs(described)
-    described.scope_names = folder.names()
-    described.box_of = folder.box
-    return described
+        box = scope_box(folder, name, members) or node_box(tables, members[0], options, folder, names)
+        box.facts |= absorber_data.get(name, {})
+        new_scene.boxes.append(leaves_box(tables, box, members) if name in folder.bundles.values() else box)
+    new_scene.arrows = _make_arrows(tables, folder, boxes, options)
+    new_scene.boxes += stub_boxes(new_scene)
+    new_scene.scope_names = folder.names()
+    new_scene.box_of = folder.box
+    return new_scene
 
 
-def _taken_over(tables: Tables, rows: Sequence[int]) -> dict[str, dict[str, str]]:
+def _absorbers_by_box(tables: Tables, rows: Sequence[int]) -> dict[str, dict[str, str]]:
     """For the box of each merged node: the nodes it was merged into, with their partials. No arrow leads there."""
     absorbed, absorbers = absorbed_by(tables, rows), defaultdict[str, list[str]](list)
     operands = {absorber: operand_rows for absorber, _, operand_rows, _ in absorbed}
-    for merged_row, row, count in taken_over(absorbed, {*rows}):
-        if named_part(tables, merged_row, {*rows}) == row:  # an arrow leads there
+    for merged_row, row, count in absorptions_between(absorbed, {*rows}):
+        if named_prefix(tables, merged_row, {*rows}) == row:  # an arrow leads there
             continue
         partial = _partials(tables, merged_row, [row, *operands[merged_row][count:]])[0]
         if partial is not None:
@@ -170,7 +170,7 @@ def _taken_over(tables: Tables, rows: Sequence[int]) -> dict[str, dict[str, str]
     return {box: {"into": ",".join(into)} for box, into in absorbers.items()}
 
 
-def _first_zeros(tables: Tables, rows: Sequence[int]) -> set[int]:
+def _zeros_of_sum(tables: Tables, rows: Sequence[int]) -> set[int]:
     """The zeros with which Python's `sum` begins: it adds every number of a list to one."""
     sums = (tables.operands(row) for row in rows if tables.operators[row] == RULES["add"].number)
     first = [operands[0] for operands in sums if len(operands) > 2]
@@ -180,11 +180,11 @@ def _first_zeros(tables: Tables, rows: Sequence[int]) -> set[int]:
 
 
 def _choose_boxes(
-    tables: Tables, folder: Folder, rows: Sequence[int], results: Sequence[int], wishes: Wishes
+    tables: Tables, folder: Folder, rows: Sequence[int], results: Sequence[int], options: DrawOptions
 ) -> tuple[Mapping[str, list[int]], str]:
     """The boxes to show with their rows, and how to see more if some are left out."""
-    limit = wishes.most or READABLE
-    if folder.folds or len(rows) <= limit:
+    limit = options.most or READABLE
+    if folder.is_folding or len(rows) <= limit:
         boxes = folder.grouped(rows)
         if len(boxes) <= limit:
             return boxes, ""
@@ -195,18 +195,18 @@ def _choose_boxes(
     near: dict[str, int] = {}
     for row in nearest_first(results[::-1], tables.operands):
         near.setdefault(folder.box(row), row)
-        if len(near) == (wishes.most or NEAREST):
+        if len(near) == (options.most or NEAREST):
             break
     notice = (
         f"The {len(near):,} of {total:,} {what} nearest the result are shown. See more with "
         f"draw(..., most={max(1000, 2 * limit)}), or name parts with scope(...) to fold them."
     )
-    if folder.folds:
+    if folder.is_folding:
         return {name: members for name, members in boxes.items() if name in near}, notice
     return {name: [row] for name, row in sorted(near.items(), key=lambda entry: entry[1])}, notice
 
 
-def _leaves_bundled(tables: Tables, folder: Folder, boxes: Mapping[str, list[int]]) -> Mapping[str, list[int]]:
+def _bundle_leaves(tables: Tables, folder: Folder, boxes: Mapping[str, list[int]]) -> Mapping[str, list[int]]:
     """Merge leaves that feed the same folded scopes and nothing else into one box: the weights of every step."""
     fed: dict[int, set[str]] = defaultdict(set)
     for target, members in boxes.items():
@@ -229,8 +229,8 @@ def _leaves_bundled(tables: Tables, folder: Folder, boxes: Mapping[str, list[int
 def leaves_box(tables: Tables, first: Box, rows: Sequence[int]) -> Box:
     """Several leaves in one box: how many they are, and what the first are called."""
     names = [visible(name) for name in map(tables.name, rows) if name]
-    some = ", ".join([*names[:3], *(["…"] if len(names) > 3 else [])])
-    lines = [f"{len(rows):,} {first.kind}s", *([some] if some else [])]
+    first_names = ", ".join([*names[:3], *(["…"] if len(names) > 3 else [])])
+    lines = [f"{len(rows):,} {first.kind}s", *([first_names] if first_names else [])]
     return Box(first.id, first.kind, lines, first.scope, facts={"leaves": ""})
 
 
@@ -245,10 +245,10 @@ def nearest_first(results: Sequence[Item], operands: Callable[[Item], Iterable[I
             wave = list(dict.fromkeys(operand for node in wave for operand in operands(node)))
 
 
-def with_room(described: Scene) -> Scene:
+def with_placeholders(described: Scene) -> Scene:
     """The scene with placeholder lines in its boxes, to keep space for values and gradients that come later."""
     boxes = [
-        replace(box, lines=[*_titles(box), VALUE_ROOM, GRAD_ROOM], said=box.said or box.lines[0])
+        replace(box, lines=[*_title_lines(box), VALUE_ROOM, GRAD_ROOM], said=box.said or box.lines[0])
         if _has_numbers(box)
         else box
         for box in described.boxes
@@ -264,7 +264,7 @@ def with_numbers(described: Scene, values: Mapping[int, float], grads: Mapping[i
             row = int(box.id.removeprefix("row-"))
             numbers = [format_number(values[row])] if row in values else []
             numbers += [f"grad {format_number(grads[row])}"] if row in grads else []
-            box = replace(box, lines=[*_titles(box), *numbers], numbers=len(numbers))
+            box = replace(box, lines=[*_title_lines(box), *numbers], numbers=len(numbers))
         boxes.append(box)
     return replace(described, boxes=boxes)
 
@@ -274,11 +274,11 @@ def _has_numbers(box: Box) -> bool:
     return box.id.startswith("row-") and box.kind != "constant" and not {"leaves", "alike"} & box.facts.keys()
 
 
-def _titles(box: Box) -> list[str]:
+def _title_lines(box: Box) -> list[str]:
     return box.lines[: len(box.lines) - box.numbers]
 
 
-def stubs(described: Scene) -> list[Box]:
+def stub_boxes(described: Scene) -> list[Box]:
     """A "..." box for each arrow whose source is left out."""
     around = {box.id: box.scope for box in described.boxes}
     begun = [arrow for arrow in described.arrows if arrow.source not in around]
@@ -303,15 +303,17 @@ def scope_box(folder: Folder, name: str, members: Sequence[int], what: str = "no
     return Box(name, "scope", [visible(title), size], folder.open_path(scope.parent), facts=first)
 
 
-def node_box(tables: Tables, row: int, wishes: Wishes, folder: Folder, names: Mapping[int, str] | None = None) -> Box:
+def node_box(
+    tables: Tables, row: int, options: DrawOptions, folder: Folder, names: Mapping[int, str] | None = None
+) -> Box:
     """A node as its symbol or name, its value, and its gradient; blank where not computed. names: for its facts."""
     kind = KIND_NAMES.get(tables.operators[row], "operator")
     name, value, grad = tables.name(row), tables.value(row), tables.grad(row)
     lines = [visible(name)] if name else []
     if kind == "operator":
-        lines = [(f"{visible(name)}: " if name else "") + sign(BY_NUMBER[tables.operators[row]])]
-    value = value if wishes.values or kind == "constant" else None  # a Constant is its value
-    grad = grad if wishes.grads and not tables.grads_are_zero else None
+        lines = [(f"{visible(name)}: " if name else "") + operator_symbol(BY_NUMBER[tables.operators[row]])]
+    value = value if options.values or kind == "constant" else None  # a Constant is its value
+    grad = grad if options.grads and not tables.grads_are_zero else None
     numbers = [format_number(value)] if value is not None else []
     numbers += [f"grad {format_number(grad)}"] if grad is not None else []
     descriptions = [lines[0] if kind == "operator" else f"{kind} {visible(name)}" if name else kind]
@@ -323,20 +325,20 @@ def node_box(tables: Tables, row: int, wishes: Wishes, folder: Folder, names: Ma
     wrong = any(number is not None and not isfinite(number) for number in (value, grad))
     if kind == "operator" and not name and tables.is_absorbed(row):
         kind = "absorbed"
-    called = (names or {}).get(row) or visible(name or "")
-    facts = {"name": called} if called else {}
+    display_name = (names or {}).get(row) or visible(name or "")
+    facts = {"name": display_name} if display_name else {}
     scope = folder.open_path(tables.scope(row))
     words = ", ".join(descriptions)
     return Box(f"row-{row}", kind, [*lines, *numbers] or ["?"], scope, wrong, words, facts=facts, numbers=len(numbers))
 
 
-def sign(rule: Rule) -> str:
+def operator_symbol(rule: Rule) -> str:
     """What is written for an operator: its symbol, its infix sign, or its name."""
     written = rule.symbol or rule.infix or rule.name
     return "−" if written == "-" else written
 
 
-def _arrows(tables: Tables, folder: Folder, boxes: Mapping[str, list[int]], wishes: Wishes) -> list[Arrow]:
+def _make_arrows(tables: Tables, folder: Folder, boxes: Mapping[str, list[int]], wishes: DrawOptions) -> list[Arrow]:
     """An arrow for each operand position; those that meet a folded box, or what is left out, are bundled."""
     arrows: list[Arrow] = []
     bundles = Counter[tuple[str, str]]()
@@ -344,12 +346,12 @@ def _arrows(tables: Tables, folder: Folder, boxes: Mapping[str, list[int]], wish
     for target, members in boxes.items():
         for row in members:
             operands = tables.operands(row)
-            sources = [_source(folder, operand, target, boxes) for operand in operands]
-            taken = named_part(tables, row, drawn)
+            sources = [_source_box(folder, operand, target, boxes) for operand in operands]
+            taken = named_prefix(tables, row, drawn)
             if taken is not None:  # what it took over is drawn, so the first operands lead there
                 count = len(tables.operands(taken))
                 sources[:count] = [""] * count
-                source = _source(folder, taken, target, boxes)
+                source = _source_box(folder, taken, target, boxes)
                 if source.startswith("row-") and target.startswith("row-"):
                     partial = _partials(tables, row, [taken, *operands[count:]])[0]
                     label = format_number(partial) if wishes.partials and partial is not None else ""
@@ -368,7 +370,7 @@ def _arrows(tables: Tables, folder: Folder, boxes: Mapping[str, list[int]], wish
     return arrows + bundle_arrows(bundles)
 
 
-def named_part(tables: Tables, row: int, drawn: Container[int]) -> int | None:
+def named_prefix(tables: Tables, row: int, drawn: Container[int]) -> int | None:
     """The longest prefix of a merged sum or product that has a name and is drawn."""
     own_sources = tables.own_sources(row)
     while own_sources and own_sources[0] < 0:
@@ -379,7 +381,7 @@ def named_part(tables: Tables, row: int, drawn: Container[int]) -> int | None:
     return None
 
 
-def _source(folder: Folder, operand: int, target: str, boxes: Mapping[str, object]) -> str:
+def _source_box(folder: Folder, operand: int, target: str, boxes: Mapping[str, object]) -> str:
     """The id of the box that an operand's arrow comes from; "" if none is drawn."""
     if operand in folder.hidden:
         return ""
@@ -388,21 +390,21 @@ def _source(folder: Folder, operand: int, target: str, boxes: Mapping[str, objec
 
 
 def node_arrows(
-    tables: Tables, row: int, operands: Sequence[int], sources: Sequence[str], wishes: Wishes
+    tables: Tables, row: int, operands: Sequence[int], sources: Sequence[str], options: DrawOptions
 ) -> Iterator[Arrow]:
     """The arrows from nodes that are shown to a node that is shown."""
     rule = BY_NUMBER[tables.operators[row]] if operands else None
     try:
         partials = _partials(tables, row, operands)
     except Exception:  # a learner's own derivative: its picture is wanted, but where it shows the partials
-        if wishes.partials:
+        if options.partials:
             raise
         partials = [None] * len(operands)
     ordered = rule is not None and not rule.associative and rule.arity is not None and rule.arity > 1
     for position, (operand, source) in enumerate(zip(operands, sources)):
         if source.startswith("row-"):
             partial = partials[position]
-            label = format_number(partial) if wishes.partials and partial is not None else ""
+            label = format_number(partial) if options.partials and partial is not None else ""
             shown_position = position if ordered else None
             yield Arrow(f"edge-{operand}-{row}-{position}", source, f"row-{row}", label, shown_position, partial)
 

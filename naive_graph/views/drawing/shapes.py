@@ -24,18 +24,24 @@ def box_size(box: Box, flat: bool = False) -> Point:
 
 def place_lines(box: Box, flat: bool = False) -> list[tuple[float, float, str, str]]:
     """Each line of a box: the middle of its base as seen from the middle of the box, its text and its colour."""
-    inks = ["gradient" if line.startswith("grad ") and at else box.look.ink for at, line in enumerate(box.lines)]
+    colours = [
+        "gradient" if line.startswith("grad ") and line_index else box.look.ink
+        for line_index, line in enumerate(box.lines)
+    ]
     if flat and not box.grid:
         widths = [text_width(line) for line in box.lines]
         end = -(sum(widths) + APART * (len(widths) - 1)) / 2
         lines = []
-        for line, wide, ink in zip(box.lines, widths, inks):
+        for line, wide, ink in zip(box.lines, widths, colours):
             lines.append((end + wide / 2, BASE, line, ink))
             end += wide + APART
         return lines
     _, high = box_size(box)
-    first = 3 + LINE / 2 - high / 2 if box.grid else LINE * (1 - len(inks)) / 2
-    return [(0.0, first + LINE * at + BASE, line, ink) for at, (line, ink) in enumerate(zip(box.lines, inks))]
+    first = 3 + LINE / 2 - high / 2 if box.grid else LINE * (1 - len(colours)) / 2
+    return [
+        (0.0, first + LINE * line_index + BASE, line, ink)
+        for line_index, (line, ink) in enumerate(zip(box.lines, colours))
+    ]
 
 
 def outline(shape: str, wide: float, high: float) -> str:

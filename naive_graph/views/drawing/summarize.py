@@ -74,9 +74,9 @@ def summarize(parts: list[SummaryPart], most: int) -> Summary | None:
     """Group the parts into at most `most` classes, rolling up loops if needed; None if no grouping is acyclic."""
     counts: list[int] = []
     while True:
-        classes = alike(parts, most)
+        classes = equivalence_classes(parts, most)
         if classes is not None:
-            return None if _goes_round(parts, classes) else Summary(parts, classes, counts)
+            return None if _has_cycle(parts, classes) else Summary(parts, classes, counts)
         loop = _longest_loop(parts)
         if loop is None:
             return None
@@ -85,7 +85,7 @@ def summarize(parts: list[SummaryPart], most: int) -> Summary | None:
         counts.append(count)
 
 
-def alike(parts: Sequence[SummaryPart], most: int) -> Classes | None:
+def equivalence_classes(parts: Sequence[SummaryPart], most: int) -> Classes | None:
     """The equivalence class of each part: its members have sources of the same classes. None if there are too many.
 
     If those are too many, the finest that are few enough and have no arrow in a circle.
@@ -107,7 +107,7 @@ def alike(parts: Sequence[SummaryPart], most: int) -> Classes | None:
         classes = _number_keys(keys)
     if count <= most:
         return classes
-    return None if best is None or _goes_round(parts, best) else best
+    return None if best is None or _has_cycle(parts, best) else best
 
 
 def _number_keys(keys: Iterable[Hashable]) -> Classes:
@@ -115,7 +115,7 @@ def _number_keys(keys: Iterable[Hashable]) -> Classes:
     return [numbers.setdefault(key, len(numbers)) for key in keys]
 
 
-def _goes_round(parts: Sequence[SummaryPart], classes: Classes) -> bool:
+def _has_cycle(parts: Sequence[SummaryPart], classes: Classes) -> bool:
     """Whether the graph of classes has a cycle or a self-loop."""
     sources: dict[int, set[int]] = defaultdict(set)
     for part, target in zip(parts, classes):
@@ -133,17 +133,17 @@ def _goes_round(parts: Sequence[SummaryPart], classes: Classes) -> bool:
 def _longest_loop(parts: Sequence[SummaryPart]) -> tuple[int, int, int] | None:
     """The loop that saves most boxes: its first part, the length of its body, and its number of passes."""
     best, saved = None, 0
-    for start, end in _stretches(parts):
+    for start, end in _same_frame_ranges(parts):
         keys = [part.key for part in parts[start:end]]
-        for period in _distances(keys):
-            for begin, length in _runs(keys, period):
+        for period in _candidate_periods(keys):
+            for begin, length in _periodic_ranges(keys, period):
                 count = length // period
                 if (count - 1) * period > saved:
                     best, saved = (start + begin, period, length), (count - 1) * period
     return None if best is None else _best_rotation(parts, *best)
 
 
-def _stretches(parts: Sequence[SummaryPart]) -> Iterable[tuple[int, int]]:
+def _same_frame_ranges(parts: Sequence[SummaryPart]) -> Iterable[tuple[int, int]]:
     """Yield the ranges of consecutive parts that are in the same frames."""
     start = 0
     for end in range(len(parts) + 1):
@@ -154,7 +154,7 @@ def _stretches(parts: Sequence[SummaryPart]) -> Iterable[tuple[int, int]]:
             start = end
 
 
-def _distances(keys: Sequence[Hashable]) -> list[int]:
+def _candidate_periods(keys: Sequence[Hashable]) -> list[int]:
     """Distances between equal keys: candidates for a body's length, those first that cover most parts."""
     last: dict[Hashable, int] = {}
     counts = Counter[int]()
@@ -165,7 +165,7 @@ def _distances(keys: Sequence[Hashable]) -> list[int]:
     return sorted(counts, key=lambda distance: (-distance * counts[distance], distance))[:CANDIDATES]
 
 
-def _runs(keys: Sequence[Hashable], period: int) -> Iterable[tuple[int, int]]:
+def _periodic_ranges(keys: Sequence[Hashable], period: int) -> Iterable[tuple[int, int]]:
     """Yield start and length of each maximal range of keys with this period."""
     begin = 0
     for end in range(period, len(keys) + 1):
@@ -177,9 +177,11 @@ def _runs(keys: Sequence[Hashable], period: int) -> Iterable[tuple[int, int]]:
 
 def _best_rotation(parts: Sequence[SummaryPart], start: int, period: int, length: int) -> tuple[int, int, int]:
     """Rotate the loop so that its body begins where fewest values are carried from one pass to the next."""
-    turns = range(min(period, length % period + 1 if length // period < 3 else period))
-    ways = [(start + turn, period, (length - turn) // period) for turn in turns if period <= MOST_ROTATIONS or not turn]
-    return min(ways, key=lambda way: len(_find_carried(parts, *way)))
+    offsets = range(min(period, length % period + 1 if length // period < 3 else period))
+    rotations = [
+        (start + turn, period, (length - turn) // period) for turn in offsets if period <= MOST_ROTATIONS or not turn
+    ]
+    return min(rotations, key=lambda way: len(_find_carried(parts, *way)))
 
 
 def _find_carried(parts: Sequence[SummaryPart], start: int, period: int, count: int) -> dict[tuple[int, int], None]:

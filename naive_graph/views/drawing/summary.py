@@ -12,32 +12,34 @@ from ...core.tables import CONSTANT, Tables
 from ..theme import format_number
 from .folding import Folder
 from .live_graph import MOST_ALIVE
-from .scene import FOLLOWED, KIND_NAMES, SCREENFUL, Arrow, Box, Scene, Wishes, node_box, sign
+from .scene import FOLLOWED, KIND_NAMES, SCREENFUL, Arrow, Box, DrawOptions, Scene, node_box, operator_symbol
 from .summarize import Summary, SummaryPart, summarize
 from .text_metrics import visible
 
 NEXT = " (to the next step)"
 
 
-def summary_scene(tables: Tables, rows: Sequence[int], wishes: Wishes, most: int = SCREENFUL) -> Scene | None:
+def summary_scene(tables: Tables, rows: Sequence[int], options: DrawOptions, most: int = SCREENFUL) -> Scene | None:
     """The graph in at most so many boxes, its scopes folded; None where that is not to be had."""
     folder = Folder(tables, True)
     boxes = folder.grouped(rows)
     names = list(boxes)
-    unit_of = {row: at for at, name in enumerate(names) for row in boxes[name]}
-    drawn = {*rows}
-    places: dict[Hashable, Hashable] = {}
+    unit_of = {row: unit_index for unit_index, name in enumerate(names) for row in boxes[name]}
+    drawn_rows = {*rows}
+    call_sites: dict[Hashable, Hashable] = {}
     parts = []
     for unit, name in enumerate(names):
         feeds = (
             unit_of[operand]
             for row in boxes[name]
-            for operand in written_operands(tables, row, drawn)
-            if operand in drawn
+            for operand in unmerged_operands(tables, row, drawn_rows)
+            if operand in drawn_rows
         )
         parts.append(
             SummaryPart(
-                *_kind(tables, folder, name, boxes[name], places), [feed for feed in feeds if feed != unit], [unit]
+                *_part_key(tables, folder, name, boxes[name], call_sites),
+                [feed for feed in feeds if feed != unit],
+                [unit],
             )
         )
     summary = summarize(parts, most)
@@ -45,39 +47,44 @@ def summary_scene(tables: Tables, rows: Sequence[int], wishes: Wishes, most: int
         return None
     groups = summary.groups()
     units = [[boxes[names[member]] for part in group for member in part.members] for group in groups]
-    described = _scene(
+    new_scene = _assemble_scene(
         summary,
-        [_box(tables, folder, wishes, group, of_group, summary.counts) for group, of_group in zip(groups, units)],
+        [
+            _class_box(tables, folder, options, group, of_group, summary.counts)
+            for group, of_group in zip(groups, units)
+        ],
         len(rows),
         "nodes",
     )
-    ids = [box.id for box in described.boxes]
+    ids = [box.id for box in new_scene.boxes]
     box_of_unit = {
         member: ids[number]
         for part, number in zip(summary.parts, summary.classes)
         if not part.lag
         for member in part.members
     }
-    described.box_of = lambda row: box_of_unit[unit_of[row]] if row in unit_of else ""
-    return described
+    new_scene.box_of = lambda row: box_of_unit[unit_of[row]] if row in unit_of else ""
+    return new_scene
 
 
-def summarize_scene(whole: Scene, key: Callable[[Box], Hashable], most: int = SCREENFUL) -> Scene | None:
+def summarize_scene(full_scene: Scene, key: Callable[[Box], Hashable], most: int = SCREENFUL) -> Scene | None:
     """A scene in at most so many boxes; None where that is not to be had. key: what boxes that are alike share.
 
     Boxes come after those that feed them.
     """
-    index_of = {box.id: index for index, box in enumerate(whole.boxes)}
+    index_of = {box.id: index for index, box in enumerate(full_scene.boxes)}
     feeds: dict[int, list[int]] = defaultdict(list)
-    for arrow in whole.arrows:
+    for arrow in full_scene.arrows:
         feeds[index_of[arrow.target]].append(index_of[arrow.source])
-    parts = [SummaryPart((key(box), box.scope), "", feeds[index], [index]) for index, box in enumerate(whole.boxes)]
+    parts = [
+        SummaryPart((key(box), box.scope), "", feeds[index], [index]) for index, box in enumerate(full_scene.boxes)
+    ]
     summary = summarize(parts, most)
     if summary is None:
         return None
     boxes = []
     for group in summary.groups():
-        members = [whole.boxes[member] for part in group for member in part.members]
+        members = [full_scene.boxes[member] for part in group for member in part.members]
         part, last = group[0], members[len(members) // len(group) - 1]
         scope = tuple(f"loop-{frame}" for frame in part.frames)
         count = len(group) if part.frames else len(members)
@@ -86,17 +93,17 @@ def summarize_scene(whole: Scene, key: Callable[[Box], Hashable], most: int = SC
         if count > 1 or part.lag:
             title = common_name([member.lines[0] for member in members]) or title
         if part.lag:
-            box = Box(f"carried-{part.lag}-{last.id}", "carried", [title, _before(part.lag)], scope)
+            box = Box(f"carried-{part.lag}-{last.id}", "carried", [title, _lag_text(part.lag)], scope)
         else:
             lines = [title + NEXT * part.hands_on, *(last.lines[1:] if count == 1 else [f"{count:,} alike"])]
-            facts = {"first": members[0].id, **_passes([member.id for member in members], counts)}
+            facts = {"first": members[0].id, **_pass_attributes([member.id for member in members], counts)}
             box = replace(last, lines=lines, said=", ".join(lines), scope=scope, facts=facts)
             box.grid = last.grid if count == 1 else None
         boxes.append(box)
-    return replace(_scene(summary, boxes, len(parts), "boxes"), title=whole.title)
+    return replace(_assemble_scene(summary, boxes, len(parts), "boxes"), title=full_scene.title)
 
 
-def written_operands(tables: Tables, row: int, drawn: set[int]) -> list[int]:
+def unmerged_operands(tables: Tables, row: int, drawn: set[int]) -> list[int]:
     """The operands before sums and products were merged: a merged operand that is drawn stands for its own terms."""
     tails: list[list[int]] = []
     operands = tables.own_sources(row)
@@ -109,7 +116,7 @@ def written_operands(tables: Tables, row: int, drawn: set[int]) -> list[int]:
     return operands
 
 
-def _scene(summary: Summary, boxes: list[Box], total: int, what: str) -> Scene:
+def _assemble_scene(summary: Summary, boxes: list[Box], total: int, what: str) -> Scene:
     """The scene of these boxes, one for each class, with bundled arrows and a frame for each loop."""
     loop = ", and what is repeated is drawn once" if summary.counts else ""
     caption = (
@@ -126,11 +133,11 @@ def _scene(summary: Summary, boxes: list[Box], total: int, what: str) -> Scene:
     return Scene(boxes, arrows, frames, caption)
 
 
-def _before(lag: int) -> str:
+def _lag_text(lag: int) -> str:
     return "of the step before" if lag == 1 else f"of {lag} steps before"
 
 
-def _kind(
+def _part_key(
     tables: Tables, folder: Folder, name: str, members: Sequence[int], places: dict[Hashable, Hashable]
 ) -> tuple[Hashable, str]:
     """The key that equivalent parts share (operator and call site), and the name without digits.
@@ -151,10 +158,10 @@ def _kind(
     return (number, places[key]), called
 
 
-def _box(
+def _class_box(
     tables: Tables,
     folder: Folder,
-    wishes: Wishes,
+    wishes: DrawOptions,
     group: Sequence[SummaryPart],
     units: Sequence[Sequence[int]],
     counts: Sequence[int],
@@ -166,12 +173,12 @@ def _box(
     one = len(group) == 1 and folder.box(shown_row).startswith("row-")
     if part.lag:
         called = _find_common_name(tables, folder, [shown_row] if one else rows)
-        lines = [called.partition(": ")[0], _before(part.lag)]
+        lines = [called.partition(": ")[0], _lag_text(part.lag)]
         return Box(f"carried-{part.lag}-{folder.box(shown_row)}", "carried", lines, scope)
     if one and (len(rows) == 1 or part.frames):
         box = node_box(tables, shown_row, wishes, folder)
         own_counts = [counts[frame] for frame in part.frames]
-        facts = {**box.facts, **_passes(rows, own_counts)}
+        facts = {**box.facts, **_pass_attributes(rows, own_counts)}
         if own_counts:
             facts["first"] = f"row-{rows[0]}"
         lines = [f"{box.lines[0]}{NEXT}", *box.lines[1:]] if part.hands_on else box.lines
@@ -183,11 +190,11 @@ def _box(
     if not folder.box(shown_row).startswith("row-"):
         kind, size = "scope", len(units[0])
         lines.append(f"{size:,} nodes each" if count > 1 else f"{size:,} nodes")
-    facts = {"count": str(count), "first": f"row-{rows[0]}", "alike": _ids(rows)}
+    facts = {"count": str(count), "first": f"row-{rows[0]}", "alike": _row_ids(rows)}
     return Box(folder.box(shown_row), kind, lines, scope, facts=facts)
 
 
-def _passes(members: Sequence[object], counts: Sequence[int]) -> dict[str, str]:
+def _pass_attributes(members: Sequence[object], counts: Sequence[int]) -> dict[str, str]:
     """For a page, of a node in a loop's body: its row, or its box, in each pass; counts: of the loops around it.
 
     The outermost loop's pass changes fastest from member to member.
@@ -197,7 +204,7 @@ def _passes(members: Sequence[object], counts: Sequence[int]) -> dict[str, str]:
     return {"passes": " ".join(map(str, members)), "counts": " ".join(map(str, counts))}
 
 
-def _ids(rows: Sequence[int]) -> str:
+def _row_ids(rows: Sequence[int]) -> str:
     return " ".join(f"row-{row}" for row in rows[:FOLLOWED])
 
 
@@ -209,7 +216,7 @@ def _find_common_name(tables: Tables, folder: Folder, rows: Sequence[int]) -> st
     number = tables.operators[rows[0]]
     name = visible(common_name([tables.name(row) or "" for row in rows]))
     if number >= 0:
-        return f"{name}: {sign(BY_NUMBER[number])}" if name else sign(BY_NUMBER[number])
+        return f"{name}: {operator_symbol(BY_NUMBER[number])}" if name else operator_symbol(BY_NUMBER[number])
     values = {tables.value(row) for row in rows} if number == CONSTANT else set()
     value = next(iter(values)) if len(values) == 1 else None
     return name or (format_number(value) if value is not None else f"{KIND_NAMES[number]}s")

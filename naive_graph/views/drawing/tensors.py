@@ -14,17 +14,17 @@ from ...core.number import shortened
 from ...core.records import around
 from ...core.tables import Scope, Tables
 from ...errors import DrawingError
-from ...graph.registry import CURRENT
+from ...graph.node_factory import CURRENT
 from ...tensor.base import TensorNode, check_tensors
 from ...tensor.differentiate import ancestors
 from ...tensor.equation_text import TEXT, EquationWriter
 from ...tensor.evaluation.evaluate import refresh
 from ...tensor.nodes import LeafNode, LeafType, LinearNode, NonlinearNode, OpType, TransformNode
-from ...tensor.notation import names_among
-from ...tensor.selection import SelectionNode
+from ...tensor.notation import unique_names
+from ...tensor.sparse_selector import SelectionNode
 from ..theme import format_number
 from .folding import Folder, short
-from .matrices import MOST_CELLS, MOST_WRITTEN, feeds, grid_of, is_kernel, value_of
+from .matrices import MOST_CELLS, MOST_WRITTEN, entry_sources_json, is_kernel, known_value, make_grid
 from .scene import (
     FOLLOWED,
     NEAREST,
@@ -32,8 +32,8 @@ from .scene import (
     SCREENFUL,
     Arrow,
     Box,
+    DrawOptions,
     Scene,
-    Wishes,
     bundle_arrows,
     nearest_first,
     node_arrows,
@@ -48,7 +48,7 @@ MOST_LETTERS = 60  # of an equation in a box
 FEW = 16  # tensors that a screen shows with their equations
 
 
-class Drawn:
+class TensorDrawing:
     """Build the scene of tensors. They are numbered, and a Folder takes these numbers as rows.
 
     names: what they are called; drawn_tensors: those that are drawn, if not all.
@@ -57,7 +57,7 @@ class Drawn:
     def __init__(
         self,
         results: Sequence[TensorNode],
-        wishes: Wishes,
+        wishes: DrawOptions,
         opened: Any,
         names: Mapping[TensorNode, str] | None = None,
         part: Container[TensorNode] | None = None,
@@ -72,12 +72,12 @@ class Drawn:
             nodes = self._without_identities(nodes, results)
         self.all_nodes = nodes  # a row is a place in here: it is the same however many of them are drawn
         self.row_of = {node: row for row, node in enumerate(nodes)}
-        self.reached = _find_computed(nodes)
+        self.reached = _computed_nodes(nodes)
         self.owner: dict[TensorNode, Scope] = {}  # of parameters that are told in the box of the scope that they feed
         self.left_out = 0
         self.is_brief = False  # whether scopes were folded to show layers: then equations and empty cells are left out
         is_fixed = wishes.fold is not None or wishes.most is not None or len(nodes) <= FEW
-        self._hold(nodes, wishes.fold) if is_fixed else self._fold_to_read(nodes)
+        self._hold(nodes, wishes.fold) if is_fixed else self._fold_to_screenful(nodes)
         if len(self.folder.grouped(self.place.values())) > self.most:
             near = islice(nearest_first(results, lambda node: filter(self.place.__contains__, node.sources)), self.most)
             self._hold(sorted(near, key=lambda node: node.serial), wishes.fold)
@@ -100,11 +100,11 @@ class Drawn:
             else remaining
         )
 
-    def _fold_to_read(self, nodes: list[TensorNode]) -> None:
+    def _fold_to_screenful(self, nodes: list[TensorNode]) -> None:
         """Fold scopes, innermost first, until a screenful is left; a folded scope absorbs parameters only it uses."""
         for depth in range(max(len(around(node.scope)) for node in nodes), -1, -1):
             self._hold(nodes, depth)
-            self.owner = self._owners()
+            self.owner = self._find_owners()
             boxes = {self.folder.box(number) for node, number in self.place.items() if node not in self.owner}
             if len(boxes) <= FEW:
                 break
@@ -112,7 +112,7 @@ class Drawn:
         self._hold([node for node in nodes if node not in owner], depth)
         self.is_brief = any(self.folder.closed(node.scope) for node in self.nodes)
 
-    def _owners(self) -> dict[TensorNode, Scope]:
+    def _find_owners(self) -> dict[TensorNode, Scope]:
         """The folded scope of each parameter that is used in only one, directly or through a transpose."""
         fed: dict[TensorNode, set[Scope | None]] = defaultdict(set)
         learned: dict[TensorNode, bool] = {}  # whether it is a parameter, or one in another order
@@ -151,7 +151,7 @@ class Drawn:
         for name, members in self.folder.grouped(self.place.values()).items():
             described.boxes += self.boxes(name, members)
         described.arrows = self.arrows()
-        frames = {self.frame(node): f"{self.names[node]}  {_shape(node)}" for node in self.rows}
+        frames = {self.frame(node): f"{self.names[node]}  {_format_shape(node)}" for node in self.rows}
         described.scope_names = self.folder.names() | frames
         return described
 
@@ -169,9 +169,9 @@ class Drawn:
             scalars = [node_box(CURRENT.tables, row, self.wishes, plain) for row in self.rows[node]]
             return [replace(box, scope=(*around, self.frame(node))) for box in scalars]
         kind = LEAF_BOXES[node.leaf_type] if isinstance(node, LeafNode) else "operator"
-        value = value_of(node) if self.wishes.values else None
-        lines, formula = [f"{visible(self.names[node])}  {_shape(node)}"], formula_of(node, self.names)
-        grid = grid_of(node, visible(self.names[node]), value)
+        value = known_value(node) if self.wishes.values else None
+        lines, formula = [f"{visible(self.names[node])}  {_format_shape(node)}"], formula_of(node, self.names)
+        grid = make_grid(node, visible(self.names[node]), value)
         empty = value is None and not node.given_name and node in self.reached
         crowded = len(self.nodes) > NEAREST and not is_kernel(node)
         if ((empty or crowded) and node.size > MOST_WRITTEN) or (self.is_brief and value is None):
@@ -187,7 +187,7 @@ class Drawn:
         id_of = {tensor: f"tensor-{number}" for tensor, number in self.place.items()}
         id_of |= {tensor: id_of[source] for tensor, source in self.passed_on.items() if source in id_of}
         facts = {
-            "feeds": feeds(node, id_of) if grid or not crowded else "",
+            "feeds": entry_sources_json(node, id_of) if grid or not crowded else "",
             "formula": formula,
             "through": "" if node.given_name else "yes",
         }
@@ -207,7 +207,7 @@ class Drawn:
         parameters = [node for node in nodes if isinstance(node, LeafNode) and node.leaf_type == LeafType.PARAMETER]
         parameters += [node for node, owner in self.owner.items() if owner is scope and isinstance(node, LeafNode)]
         weights = sum(parameter.size for parameter in parameters)
-        lines = [title, _shape(nodes[-1]), f"{weights:,} weights" if weights else size]
+        lines = [title, _format_shape(nodes[-1]), f"{weights:,} weights" if weights else size]
         return replace(box, lines=lines, said=", ".join([*lines, size] if weights else lines))
 
     def frame(self, node: TensorNode) -> str:
@@ -244,7 +244,7 @@ class Drawn:
                 if len(taken) >= self.most or row < 0:
                     break
                 elements += 1
-                own_rows |= _steps(tables, row, unfolding.first, unfolding.end) - taken
+                own_rows |= _rows_within(tables, row, unfolding.first, unfolding.end) - taken
                 taken |= own_rows
             rows_of[node] = sorted(own_rows)
             if elements < node.size:
@@ -261,7 +261,7 @@ class Drawn:
         for node, number in self.place.items():
             if node in self.rows:
                 for row in self.rows[node]:
-                    arrows += self._into_scalar(row, bundles)
+                    arrows += self._scalar_arrows(row, bundles)
                 continue
             target = self.folder.box(number)
             for position, source in enumerate(self.sources(node)):
@@ -280,7 +280,7 @@ class Drawn:
                     )
         return arrows + bundle_arrows(bundles)
 
-    def _into_scalar(self, row: int, bundles: Counter[tuple[str, str]]) -> Iterator[Arrow]:
+    def _scalar_arrows(self, row: int, bundles: Counter[tuple[str, str]]) -> Iterator[Arrow]:
         """Arrows into a scalar from scalars that are shown; those from tensors are added to `bundles`."""
         tables = CURRENT.tables
         operands = tables.operands(row)
@@ -292,23 +292,23 @@ class Drawn:
         return node_arrows(tables, row, operands, sources, self.wishes)
 
 
-def tensor_scene(what: Any, wishes: Wishes, opened: Any) -> Scene:
+def tensor_scene(what: Any, options: DrawOptions, open_tensors: Any) -> Scene:
     """The scene of these tensors and their ancestors; by default a large one is summarised to a screenful."""
     results = [what] if isinstance(what, TensorNode) else list(what)
     check_tensors("draw", results)
-    full_scene = Drawn(results, wishes, opened).scene()
-    if len(full_scene.boxes) <= FEW or wishes.fold is not None or wishes.most is not None or opened:
+    full_scene = TensorDrawing(results, options, open_tensors).scene()
+    if len(full_scene.boxes) <= FEW or options.fold is not None or options.most is not None or open_tensors:
         return full_scene
     for most in (FEW, SCREENFUL):
         if len(full_scene.boxes) <= most:
             return full_scene
-        summary = summarize_scene(full_scene, _made_by, most)
+        summary = summarize_scene(full_scene, _equivalence_key, most)
         if summary is not None:
             return summary
-    return Drawn(results, replace(wishes, most=SCREENFUL), opened).scene()
+    return TensorDrawing(results, replace(options, most=SCREENFUL), open_tensors).scene()
 
 
-def _made_by(box: Box) -> tuple[str, ...]:
+def _equivalence_key(box: Box) -> tuple[str, ...]:
     """The key by which boxes are merged: kind, shape, and equation with its names masked."""
     shape = box.lines[1] if box.kind == "scope" else box.lines[0].partition("  ")[2]
     equation = re.sub(r"\w+(?=\[)", "…", box.facts.get("formula", ""))
@@ -317,7 +317,7 @@ def _made_by(box: Box) -> tuple[str, ...]:
 
 def printed_names(nodes: Iterable[TensorNode]) -> dict[TensorNode, str]:
     """The display names of tensors: unique, without scope paths, and with printable letters only."""
-    shortened = {node: short(name, node.scope) for node, name in names_among(nodes).items()}
+    shortened = {node: short(name, node.scope) for node, name in unique_names(nodes).items()}
     return {node: visible(name, len(name)) for node, name in shortened.items()}
 
 
@@ -326,7 +326,9 @@ def formula_of(node: TensorNode, names: dict[TensorNode, str]) -> str:
     if not node.sources:
         return ""
     written = EquationWriter(names, TEXT)
-    return round_numbers(re.sub(r"(\w+)_{(.*?)} ", _over, f"{written.left_side(node)} = {written.right_side(node)}"))
+    return round_numbers(
+        re.sub(r"(\w+)_{(.*?)} ", _bracket_indices, f"{written.left_side(node)} = {written.right_side(node)}")
+    )
 
 
 def described(node: TensorNode, most: int) -> str:
@@ -335,10 +337,10 @@ def described(node: TensorNode, most: int) -> str:
     equation = node.equation() if any(source.given_name for source in node.sources) else ""
     if equation and len(equation) <= most:
         return visible(equation)
-    return visible(f"a tensor {_shape(node)}" + (f" of {', '.join(named)}" if named else ""), most)
+    return visible(f"a tensor {_format_shape(node)}" + (f" of {', '.join(named)}" if named else ""), most)
 
 
-def _find_computed(nodes: Sequence[TensorNode]) -> set[TensorNode]:
+def _computed_nodes(nodes: Sequence[TensorNode]) -> set[TensorNode]:
     """Tensors that were computed, also those whose values were not cached: something computed depends on them."""
     tables, reached = CURRENT.tables, {node for node in nodes if node._value is not None and node.sources}
     for node in reversed(nodes):
@@ -357,16 +359,16 @@ def _is_identity(node: TensorNode) -> bool:
     return isinstance(node, NonlinearNode) and node.function.formula(["x"]) == "x"
 
 
-def _over(match: re.Match[str]) -> str:
+def _bracket_indices(match: re.Match[str]) -> str:
     """Rewrite `sum_{a} ` as `Σ[a] ` and `max_{a} ` as `max[a] `."""
     return f"{'Σ' if match[1] == 'sum' else match[1]}[{match[2]}] "
 
 
-def _shape(node: TensorNode) -> str:
+def _format_shape(node: TensorNode) -> str:
     return f"({' × '.join(map(str, node.shape))})" if node.rank else "(a number)"
 
 
-def _steps(tables: Tables, row: int, first: int, end: int) -> set[int]:
+def _rows_within(tables: Tables, row: int, first: int, end: int) -> set[int]:
     """A row and those that it is computed from, as far as they were appended for the same tensor."""
     reached, waiting = {row}, [row]
     while waiting:

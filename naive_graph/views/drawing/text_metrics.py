@@ -24,8 +24,8 @@ def visible(text: str, most: int = MOST_LETTERS) -> str:
     >>> visible("two\\nlines")
     'two⏎lines'
     """
-    shown = "".join(map(_visible_letter, text))
-    return shown if len(shown) <= most else f"{shown[: most - 3]}..."
+    printable = "".join(map(_visible_letter, text))
+    return printable if len(printable) <= most else f"{printable[: most - 3]}..."
 
 
 def _visible_letter(letter: str) -> str:
@@ -47,14 +47,14 @@ def round_numbers(formula: str) -> str:
     return re.sub(r"\b\d+\.\d+(e[-+]?\d+)?", lambda match: f"{float(match[0]):.{DIGITS}g}", formula)
 
 
-def ideographs(text: str) -> int:
+def count_ideographs(text: str) -> int:
     """The number of double-width letters, such as Chinese ones."""
     return sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
 
 
-def columns(lines: Sequence[str]) -> int:
+def column_width(lines: Sequence[str]) -> int:
     """The width of the widest line in letters; an ideograph counts as two."""
-    return max((len(line) + ideographs(line) for line in lines), default=0)
+    return max((len(line) + count_ideographs(line) for line in lines), default=0)
 
 
 def text_width(text: str, size: float = TEXT) -> float:
@@ -63,4 +63,4 @@ def text_width(text: str, size: float = TEXT) -> float:
     >>> round(text_width("grad −0.18182 mWiljxx")), round(text_width("y[i] = Σ[a] W[i,a] * x[a]"))
     (157, 158)
     """
-    return size * sum(WIDTHS.get(letter, 0.64) for letter in text) + 0.36 * size * ideographs(text)
+    return size * sum(WIDTHS.get(letter, 0.64) for letter in text) + 0.36 * size * count_ideographs(text)

@@ -11,8 +11,8 @@ from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
-from ...core.files import write_into
-from ..assets import packed, piece
+from ...core.files import write_file_in
+from ..assets import packed, read_asset
 from ..drawing.engine import graphviz_code
 from ..theme import page_style
 from .parts import PARTS, parts
@@ -22,9 +22,9 @@ PACKAGE = HERE.parents[1]
 OWN = ("shared.js", "playground.js", "cells.js", "editor.css", "frame.html")
 
 
-def examples() -> dict[str, str]:
+def read_examples() -> dict[str, str]:
     """The example programs, by title."""
-    texts = piece("playground/examples.txt").split("=== ")[1:]
+    texts = read_asset("playground/examples.txt").split("=== ")[1:]
     return {title: program.strip() + "\n" for title, _, program in (text.partition("\n") for text in texts)}
 
 
@@ -36,19 +36,19 @@ def write_playground(folder: Path, given: Path | None = None, title: str = "naiv
     """
     files = {**parts(given), **dict(_collect_own_files(title))}
     for name, data in files.items():
-        write_into(folder, name, data)
+        write_file_in(folder, name, data)
 
 
 def _collect_own_files(title: str) -> Iterator[tuple[str, bytes]]:
-    archive = packed_package()
+    archive = zip_package()
     for name in OWN:
         yield name, (HERE / name).read_bytes()
-    yield "worker.js", (packed("drawing/engine.js") + piece("playground/worker.js")).encode()
-    yield "playground.css", (page_style() + piece("playground/playground.css")).encode()
+    yield "worker.js", (packed("drawing/engine.js") + read_asset("playground/worker.js")).encode()
+    yield "playground.css", (page_style() + read_asset("playground/playground.css")).encode()
     yield "dot.txt", graphviz_code().encode()
     yield "package.zip", archive
-    yield "examples.json", json.dumps(examples()).encode()
-    page = piece("playground/index.html").replace("{package}", fingerprint(archive)).replace("{title}", title)
+    yield "examples.json", json.dumps(read_examples()).encode()
+    page = read_asset("playground/index.html").replace("{package}", fingerprint(archive)).replace("{title}", title)
     yield "index.html", page.encode()
 
 
@@ -57,7 +57,7 @@ def fingerprint(archive: bytes) -> str:
     return sha256(archive).hexdigest()[:16]
 
 
-def makers_host(folder: Path) -> str:
+def pyodide_cdn_url(folder: Path) -> str:
     """The CDN address of Pyodide's packages (NumPy ...), read from a playground's pyodide.mjs; empty if not found."""
     with suppress(OSError):
         version_match = re.search(
@@ -68,7 +68,7 @@ def makers_host(folder: Path) -> str:
     return ""
 
 
-def packed_package() -> bytes:
+def zip_package() -> bytes:
     """This package as a reproducible ZIP archive."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:

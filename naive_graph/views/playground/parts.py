@@ -12,11 +12,11 @@ from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
-from ...core.files import users_folder, write_whole
+from ...core.files import user_folder, write_atomically
 from ...errors import FolderError, MissingToolError
-from ..assets import piece
+from ..assets import read_asset
 
-PARTS: Mapping[str, Mapping[str, str]] = tomllib.loads(piece("playground/parts.toml"))
+PARTS: Mapping[str, Mapping[str, str]] = tomllib.loads(read_asset("playground/parts.toml"))
 PATIENCE = 300  # seconds for npm
 HOW = f"On any machine with npm, `npm pack {' '.join(PARTS)}` writes two archives: --parts FOLDER takes the folder."
 
@@ -28,21 +28,21 @@ def parts(given: Path | None = None) -> dict[str, bytes]:
     Raises FolderError for a folder without them, or with others; MissingToolError where they cannot be had.
     """
     if given is not None:
-        return _read(given)
-    cache_folder = users_folder("cache") / "playground"
+        return _read_archives(given)
+    cache_folder = user_folder("cache") / "playground"
     with suppress(FolderError):
-        return _read(cache_folder)
+        return _read_archives(cache_folder)
     with tempfile.TemporaryDirectory() as folder:
-        _fetch(Path(folder))
-        files = _read(Path(folder))
+        _download(Path(folder))
+        files = _read_archives(Path(folder))
         with suppress(OSError, FolderError):  # another time it is fetched anew
             cache_folder.mkdir(parents=True, exist_ok=True)
             for archive in Path(folder).glob("*.tgz"):
-                write_whole(cache_folder / archive.name, archive.read_bytes(), FolderError)
+                write_atomically(cache_folder / archive.name, archive.read_bytes(), FolderError)
     return files
 
 
-def _fetch(folder: Path) -> None:
+def _download(folder: Path) -> None:
     npm = shutil.which("npm")
     if npm is None:
         raise MissingToolError(f"The playground needs Pyodide and CodeMirror, and there is no npm to fetch them. {HOW}")
@@ -54,7 +54,7 @@ def _fetch(folder: Path) -> None:
         ) from None
 
 
-def _read(folder: Path) -> dict[str, bytes]:
+def _read_archives(folder: Path) -> dict[str, bytes]:
     return {name: data for package in PARTS for name, data in _unpack(folder, package)}
 
 

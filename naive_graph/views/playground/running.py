@@ -18,9 +18,9 @@ from typing import Any
 from ...errors import MissingToolError
 from ...graph.graph import Graph
 from ...graph.nodes import Node, is_leaf_variable
-from ..csp import policy
+from ..csp import csp_meta
 from ..drawing.draw import draw
-from ..drawing.picture import Picture, script
+from ..drawing.picture import Picture, page_script
 from ..steps.record import step
 from ..theme import format_number, page_style
 
@@ -41,7 +41,7 @@ def run(source: str, show: Show) -> bool:
     """Run a program in a new graph; True if it finished. An exception is shown as an error."""
     try:
         with Graph.scratch():
-            _run(source, NAME, {"__name__": "__main__"}, show, display)
+            _execute(source, NAME, {"__name__": "__main__"}, show, show_result)
         return True
     except BaseException as error:  # whatever a program may do, also sys.exit
         show("error", "error", format_error(error))
@@ -57,19 +57,19 @@ def run_cell(source: str, name: str, show: Show) -> bool:
         _cells["__name__"] = "__main__"
         _stand_in_for_ipython()
     try:
-        _run(source, name, _cells, show, as_in_a_notebook)
+        _execute(source, name, _cells, show, show_like_notebook)
         return True
     except BaseException as error:
         show("error", "error", format_error(error, name))
         if isinstance(error, (ModuleNotFoundError, MissingToolError)):
-            show(_missing(error), "missing", "")
+            show(_missing_module(error), "missing", "")
         return False
     finally:
-        _figures(show)
+        _show_figures(show)
         sys.stdout.flush()
 
 
-def _run(source: str, name: str, names: dict[str, Any], show: Show, shown_as: Callable[[Any, Show], None]) -> None:
+def _execute(source: str, name: str, names: dict[str, Any], show: Show, shown_as: Callable[[Any, Show], None]) -> None:
     linecache.cache[name] = len(source), None, source.splitlines(keepends=True), name  # its lines, for tracebacks
     tree = ast.parse(source, name)
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
@@ -84,21 +84,21 @@ def _run(source: str, name: str, names: dict[str, Any], show: Show, shown_as: Ca
         shown_as(eval(compile(ast.Expression(last.value), name, "eval"), names), show)
 
 
-def as_in_a_notebook(thing: Any, show: Show) -> None:
+def show_like_notebook(thing: Any, show: Show) -> None:
     """Show a value as a notebook does: as HTML, as a page in a frame if it is interactive, or as text."""
-    body = html(thing)
+    body = to_html(thing)
     if _has_page(thing) and (hasattr(thing, "_ipython_display_") or "<iframe" in body):
         show(type(thing).__name__.lower(), "page", _save_page(thing))
     elif body:
-        show(type(thing).__name__.lower(), "html", _wrap_page(body, _scripts(thing, body)))
+        show(type(thing).__name__.lower(), "html", _wrap_page(body, _allowed_scripts(thing, body)))
     elif thing is not None:
         show("result", "text", repr(thing))
 
 
-def html(thing: Any) -> str:
+def to_html(thing: Any) -> str:
     """A value's HTML, or ""; a picture comes with Graphviz only if the page may have to lay it out again."""
     if isinstance(thing, Picture):
-        return str(thing.html if thing.full_scene is not None or thing.scene.scope_names else thing._html(""))
+        return str(thing.html if thing.full_scene is not None or thing.scene.scope_names else thing._render_html(""))
     if isinstance(thing, type) or thing is None:
         return ""
     if hasattr(thing, "_repr_html_"):
@@ -107,25 +107,25 @@ def html(thing: Any) -> str:
     return str((bundle[0] if isinstance(bundle, tuple) else bundle).get("text/html", ""))
 
 
-def _scripts(thing: Any, body: str) -> list[str]:
+def _allowed_scripts(thing: Any, body: str) -> list[str]:
     """The package's scripts that this HTML contains: the Content-Security-Policy allows no other."""
     interactive = getattr(thing, "interactive", None)
     own_scripts = [
-        script(),
-        script(getattr(thing, "live_graph", None)),
+        page_script(),
+        page_script(getattr(thing, "live_graph", None)),
         *([interactive.script()] if interactive else []),
     ]
     return [own_script for own_script in dict.fromkeys(own_scripts) if own_script in body]
 
 
-def _missing(error: BaseException | None) -> str:
+def _missing_module(error: BaseException | None) -> str:
     """The name of the missing module that caused an error; "" if unknown."""
     while error is not None and not isinstance(error, ModuleNotFoundError):
         error = error.__cause__ or error.__context__
     return (error.name or "").partition(".")[0] if error else ""
 
 
-def _figures(show: Show) -> None:
+def _show_figures(show: Show) -> None:
     """Show and close the open pyplot figures, as a notebook does below a cell."""
     pyplot: Any = sys.modules.get("matplotlib.pyplot")
     for number in pyplot.get_fignums() if pyplot else ():
@@ -143,7 +143,7 @@ def _stand_in_for_ipython() -> None:
         sys.modules.update({"IPython": ModuleType("IPython"), module.__name__: module})
 
 
-def display(thing: Any, show: Show, whose: str = "") -> None:
+def show_result(thing: Any, show: Show, whose: str = "") -> None:
     """Show a result: a node as picture, steps and formula; what can save a page as that page; else HTML or text."""
     if isinstance(thing, Node):
         show(f"graph{whose}", "page", draw(thing).page)
@@ -151,7 +151,7 @@ def display(thing: Any, show: Show, whose: str = "") -> None:
         show(f"formula{whose}", "text", formula(thing))
     elif isinstance(thing, (tuple, list)) and any(isinstance(each, Node) or _has_page(each) for each in thing):
         for part in thing:
-            display(part, show, f" of {part.name}" if isinstance(part, Node) and part.name else "")
+            show_result(part, show, f" of {part.name}" if isinstance(part, Node) and part.name else "")
     elif _has_page(thing):
         show(type(thing).__name__.lower(), "page", _save_page(thing))
     elif hasattr(thing, "_repr_html_"):
@@ -178,11 +178,13 @@ def format_error(error: BaseException, cell: str = "") -> str:
         ]
         current.stack = traceback.StackSummary.from_list(own_frames)
         current = current.__cause__
-    lacks = isinstance(error, (ModuleNotFoundError, MissingToolError)) and sys.platform == "emscripten" and not cell
+    needs_module = (
+        isinstance(error, (ModuleNotFoundError, MissingToolError)) and sys.platform == "emscripten" and not cell
+    )
     strange = ("invalid character", "invalid non-printable")
-    curved = isinstance(error, SyntaxError) and str(error.msg).startswith(strange)
-    more = ELSEWHERE if lacks else KEYBOARD if curved else ""
-    return "".join(report.format(chain=False)).rstrip() + (f"\n\n{more}" if more else "")
+    has_curved_quotes = isinstance(error, SyntaxError) and str(error.msg).startswith(strange)
+    advice = ELSEWHERE if needs_module else KEYBOARD if has_curved_quotes else ""
+    return "".join(report.format(chain=False)).rstrip() + (f"\n\n{advice}" if advice else "")
 
 
 def compiled() -> bytes:
@@ -191,19 +193,19 @@ def compiled() -> bytes:
     import zipfile
     from py_compile import PycInvalidationMode
 
-    room = Path(__file__).parents[2]
+    package_parent = Path(__file__).parents[2]
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
-        for path in _list_imported(room):
+        for path in _list_imported(package_parent):
             compileall.compile_file(path, quiet=2, force=True, invalidation_mode=PycInvalidationMode.UNCHECKED_HASH)
-            for made in (path.parent / "__pycache__").glob(f"{path.stem}.{sys.implementation.cache_tag}.pyc"):
-                archive.write(made, made.relative_to(room))
+            for bytecode_file in (path.parent / "__pycache__").glob(f"{path.stem}.{sys.implementation.cache_tag}.pyc"):
+                archive.write(bytecode_file, bytecode_file.relative_to(package_parent))
     return buffer.getvalue()
 
 
-def _list_imported(room: Path) -> Iterator[Path]:
+def _list_imported(package_parent: Path) -> Iterator[Path]:
     files = {Path(file_name) for module in [*sys.modules.values()] if (file_name := getattr(module, "__file__", None))}
-    return (path for path in sorted(files) if path.is_relative_to(room))
+    return (path for path in sorted(files) if path.is_relative_to(package_parent))
 
 
 def _has_page(thing: Any) -> bool:
@@ -219,8 +221,8 @@ def _save_page(thing: Any) -> str:
 
 
 def _wrap_page(body: str, scripts: Iterable[str] = ()) -> str:
-    looks = "body { margin: 1em; background: var(--ng-ground); color: var(--ng-ink) }"
-    style = f"{page_style()}{looks} td, th {{ padding: 0 0.6em; text-align: right }}"
-    may = policy(*scripts, dot="ng-dot" in body)
-    head = f'<meta charset="utf-8">{may}<title>{escape(NAME)}</title><style>{style}</style>'
+    body_style = "body { margin: 1em; background: var(--ng-ground); color: var(--ng-ink) }"
+    style = f"{page_style()}{body_style} td, th {{ padding: 0 0.6em; text-align: right }}"
+    csp = csp_meta(*scripts, dot="ng-dot" in body)
+    head = f'<meta charset="utf-8">{csp}<title>{escape(NAME)}</title><style>{style}</style>'
     return f'<!doctype html><html lang="en"><head>{head}</head><body>{body}</body></html>'

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 # First: it says which extra to install.
 from ...core.number import shortened
-from .figure import Plot, Recorded, our_style, quiet_about_glyphs
+from .figure import Plot, Recorded, ignore_missing_glyphs, our_style
 
 # isort: split
 import io
@@ -22,9 +22,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from ...core.progress import progress
 from ...errors import HistoryError
 from ...graph.nodes import Node
-from ..drawing.picture import checked_path, write_whole
+from ..drawing.picture import checked_path, save_atomically
 from ..theme import LIGHT, TEXT, format_number
-from .walk import WALK, Stage, plot_walk, set_stage
+from .walk import WALK, Stage, make_stage, plot_walk
 
 DPI = 100
 PACE, PAUSE = 80, 1500  # milliseconds for a frame, and for the last
@@ -38,8 +38,8 @@ def animate_walk(history: Recorded, f: Node, x: Node, y: Node | None, path: Any,
         if plot.interactive is None:
             raise HistoryError("No page: it cannot compute this f. Save the film as .gif.")
         return plot.save(target)
-    stage = set_stage(history, f, x, y)
-    write_whole(target, _gif(stage, f.name or "f", choose_frames(len(stage.spots), frames)))
+    stage = make_stage(history, f, x, y)
+    save_atomically(target, _render_gif(stage, f.name or "f", choose_frames(len(stage.spots), frames)))
     return target
 
 
@@ -50,7 +50,7 @@ def choose_frames(steps: int, frames: int) -> list[int]:
     return sorted({round((steps - 1) * index / max(1, frames - 1)) for index in range(frames)})
 
 
-def _gif(stage: Stage, name: str, places: Sequence[int]) -> bytes:
+def _render_gif(stage: Stage, name: str, places: Sequence[int]) -> bytes:
     """The GIF with a frame for each of these steps, showing the path up to it."""
     with our_style():
         room = int(60 * stage.figure.get_figwidth() / (0.64 * TEXT))  # letters of a line
@@ -64,22 +64,22 @@ def _gif(stage: Stage, name: str, places: Sequence[int]) -> bytes:
             point_mark.set_data(*zip(stage.spots[place]))
             title.set_text(texts[place])
 
-        return film(stage, [way, point_mark, title], places, show)
+        return render_film(stage, [way, point_mark, title], places, show)
 
 
-def _caption(stage: Stage, name: str, place: int) -> str:
-    point = stage.walk.points[place]
+def _caption(stage: Stage, name: str, point_index: int) -> str:
+    point = stage.walk.points[point_index]
     numbers = zip([*stage.walk.names, name], [*point, stage.surface.at(*point)])
-    parts = [f"{each} = {format_number(value, 6)}" for each, value in numbers]
-    return ",  ".join([f"step {stage.walk.steps[place]:,}", *parts])
+    parts = [f"{label_name} = {format_number(value, 6)}" for label_name, value in numbers]
+    return ",  ".join([f"step {stage.walk.steps[point_index]:,}", *parts])
 
 
-def film(stage: Stage, moving: Sequence[Any], places: Sequence[int], show: Callable[[int], None]) -> bytes:
+def render_film(stage: Stage, moving: Sequence[Any], places: Sequence[int], show: Callable[[int], None]) -> bytes:
     """Render a GIF with a frame for each step; only the `moving` artists, which `show(step)` updates, are redrawn."""
     from PIL import Image
 
     images = []
-    with quiet_about_glyphs():
+    with ignore_missing_glyphs():
         for artist in moving:
             artist.set_animated(True)
         stage.figure.set_dpi(DPI)

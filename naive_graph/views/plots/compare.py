@@ -9,14 +9,14 @@ from typing import Any
 
 from ...core.number import as_list, shortened
 from ...errors import HistoryError, TrainingError
+from ...graph.formatting import align_columns
 from ...graph.graph import Graph
 from ...graph.nodes import Variable
-from ...graph.printed import align_columns
-from ...training.race import Make, Path, ground_of, race, seven
-from ...training.surfaces import Ground
-from ..drawing.picture import checked_path, write_whole
+from ...training.compare_optimizers import Make, Path, default_trainers, resolve_surface, run_trainers
+from ...training.surfaces import DescentSurface
+from ..drawing.picture import checked_path, save_atomically
 from ..theme import LIGHT, SERIES, format_number
-from .animate import choose_frames, film
+from .animate import choose_frames, render_film
 from .figure import (
     STYLES,
     WIDE,
@@ -27,7 +27,7 @@ from .figure import (
     finish_figure,
     fit_text,
     label_axes,
-    look_of,
+    line_style,
     new_plot,
     our_style,
 )
@@ -50,23 +50,23 @@ def compare(
     "beale", "himmelblau", "saddle" or "ravine". In a notebook the result shows
     its picture.
 
-    >>> from naive_graph.training.trainers import AdamTrainer, SimpleSGDTrainer
+    >>> from naive_graph.training.optimizers import AdamTrainer, SimpleSGDTrainer
     >>> both = compare([SimpleSGDTrainer, AdamTrainer], lambda x, y: x * x + y * y, (1.0, 2.0), steps=20)
     >>> [path.name for path in both.paths]
     ['SimpleSGD', 'Adam']
     """
     if not isinstance(steps, int) or isinstance(steps, bool) or steps < 1:
         raise TrainingError(f"compare walks at least 1 step, not {shortened(steps)}.")
-    name, ground, begin = ground_of(f, start)
+    name, ground, begin = resolve_surface(f, start)
     begin = as_list(begin, "compare", "a start of two numbers")
     if len(begin) != 2:
         raise TrainingError(f"A start is two numbers, not {shortened(begin)}.")
-    return Comparison(name, ground, race(_makers(trainers), ground, begin, steps))
+    return Comparison(name, ground, run_trainers(_trainer_factories(trainers), ground, begin, steps))
 
 
-def _makers(trainers: Mapping[str, Make] | Sequence[Make] | None) -> Mapping[str, Make]:
+def _trainer_factories(trainers: Mapping[str, Make] | Sequence[Make] | None) -> Mapping[str, Make]:
     if trainers is None:
-        return seven()
+        return default_trainers()
     makers = trainers.values() if isinstance(trainers, Mapping) else trainers
     makers = as_list(makers, "compare", "trainer classes")
     if not makers or not all(map(callable, makers)):
@@ -84,7 +84,7 @@ class Comparison:
     """What `compare` returns: the paths, and how to look at them."""
 
     name: str
-    ground: Ground
+    ground: DescentSurface
     paths: list[Path]
 
     def __repr__(self) -> str:
@@ -94,12 +94,18 @@ class Comparison:
     def table(self) -> str:
         """A text table of the trainers' final points and losses, lowest loss first."""
         head = ["trainer", "rate", "steps", "x", "y", self.name, "to minimum"]
-        return "\n".join(align_columns([head, *(self._line(path) for path in sorted(self.paths, key=_end))]))
+        return "\n".join(align_columns([head, *(self._line(path) for path in sorted(self.paths, key=_final_loss))]))
 
     def _line(self, path: Path) -> list[str]:
         distance, ends = path.distance(self.ground), [*path.points[-1], path.heights[-1]]
-        far = "ran away" if path.left else "-" if distance is None else f"{distance:.4g}"
-        return [path.name, _rate(path), str(len(path.points) - 1), *(f"{end:.5g}" for end in ends), far]
+        distance_text = "ran away" if path.left else "-" if distance is None else f"{distance:.4g}"
+        return [
+            path.name,
+            _format_rate(path),
+            str(len(path.points) - 1),
+            *(f"{end:.5g}" for end in ends),
+            distance_text,
+        ]
 
     def plot(
         self, title: str = "", save: Save = None, *, ax: Any = None, figsize: tuple[float, float] | None = None
@@ -117,13 +123,13 @@ class Comparison:
     @property
     def figure(self) -> Plot:
         """The picture that a notebook shows."""
-        made: Plot = self.plot()
-        return made
+        default_plot: Plot = self.plot()
+        return default_plot
 
     def _plot_into(self, ax: Any, title: str) -> Any:
-        stage = self._stage(ax.figure, [ax])
+        stage = self._make_stage(ax.figure, [ax])
         for index, path in enumerate(self.paths):
-            stage.explain(ax.plot(*zip(*path.points), **_look(index, path), zorder=4)[0], path.name)
+            stage.explain(ax.plot(*zip(*path.points), **_path_style(index, path), zorder=4)[0], path.name)
         _mark_ends(stage, self, [ax])
         return finish_axes(ax, (stage.handles, stage.texts), title)
 
@@ -141,7 +147,7 @@ class Comparison:
                     height.set_data(*zip(*enumerate(path.heights[: moment + 1])))
                 title.set_text(f"step {moment}")
 
-            write_whole(target, film(stage, [*walks, *heights, title], choose_frames(longest, frames), show))
+            save_atomically(target, render_film(stage, [*walks, *heights, title], choose_frames(longest, frames), show))
         return target
 
     def _drawn(self, figsize: tuple[float, float] | None = None) -> tuple[Stage, list[Any], list[Any]]:
@@ -151,9 +157,9 @@ class Comparison:
         figure = new_plot((max(WIDE, ACROSS * columns), 1.0), figsize)
         grid = figure.add_gridspec(rows + 1, columns)
         panels = [figure.add_subplot(grid[divmod(number, columns)]) for number in range(len(self.paths))]
-        stage, walks = self._stage(figure, panels), []
+        stage, walks = self._make_stage(figure, panels), []
         for index, (panel, path) in enumerate(zip(panels, self.paths)):
-            walks += panel.plot(*zip(*path.points), **_look(index, path), zorder=4)
+            walks += panel.plot(*zip(*path.points), **_path_style(index, path), zorder=4)
             stage.explain(walks[-1], path.name)
             if index % columns:
                 panel.set_ylabel("")
@@ -166,20 +172,22 @@ class Comparison:
         column = figure.get_figwidth() / columns
         high = min(3.6 / rows, max(1.2, (column - 0.4) * slant))
         for panel, path in zip(panels, self.paths):  # a panel stands in the middle of its column, its name at its left
-            _name(panel, path, 100 * (column + min(column - 0.4, high / slant)) / 2 - 20)
+            _set_panel_title(panel, path, 100 * (column + min(column - 0.4, high / slant)) / 2 - 20)
         up = 0.5 + high
         grid.set_height_ratios([up] * rows + [LOSS])
         figure.set_figheight(rows * up + LOSS + 0.4)
         _mark_ends(stage, self, panels)
-        heights = self._heights(figure.add_subplot(grid[rows, :]))
+        heights = self._draw_losses(figure.add_subplot(grid[rows, :]))
         add_legend(figure, stage.handles, stage.texts)
         return stage, walks, heights
 
-    def _heights(self, panel: Any) -> list[Any]:
+    def _draw_losses(self, panel: Any) -> list[Any]:
         """Plot the loss at each step, on a log axis if it spans more than two decades; cut where the paths are cut."""
-        near = [height for path in self.paths for _, height in _near(path, self.paths)]
+        near = [height for path in self.paths for _, height in _points_in_reach(path, self.paths)]
         every = [height for height in near if abs(height) < LARGEST]
-        lines = [panel.plot(path.heights, **self._apart(index, path))[0] for index, path in enumerate(self.paths)]
+        lines = [
+            panel.plot(path.heights, **self._loss_line_style(index, path))[0] for index, path in enumerate(self.paths)
+        ]
         low, high = min(every, default=0.0), max(every, default=0.0)
         ran_away = any(path.left for path in self.paths)
         if 0 <= low < high / 100:
@@ -193,16 +201,16 @@ class Comparison:
         panel.set_title(fit_text(f"{self.name} at each step", 90 * WIDE)).set_parse_math(False)
         return lines
 
-    def _apart(self, index: int, path: Path) -> dict[str, Any]:
+    def _loss_line_style(self, index: int, path: Path) -> dict[str, Any]:
         """The style of a loss line: solid while colours last; the markers of different lines are offset."""
-        look, style = _look(index, path), STYLES[index // len(SERIES) % len(STYLES)]
+        look, style = _path_style(index, path), STYLES[index // len(SERIES) % len(STYLES)]
         _, every = look["markevery"]
         first = every * (2 * index + 1) // (2 * len(self.paths))
         return {**look, "linestyle": style, "linewidth": 1.2, "markevery": (first, every)}
 
-    def _stage(self, figure: Any, panels: list[Any]) -> Stage:
+    def _make_stage(self, figure: Any, panels: list[Any]) -> Stage:
         """Draw the contours of f around all paths. A diverged path is cut at the range of the others."""
-        points = [point for path in self.paths for point, _ in _near(path, self.paths)]
+        points = [point for path in self.paths for point, _ in _points_in_reach(path, self.paths)]
         with Graph.scratch():
             x, y = Variable(points[0][0], name="x"), Variable(points[0][1], name="y")
             f = self.ground.height(x, y)
@@ -219,24 +227,24 @@ class Comparison:
         return self.table()
 
 
-def _end(path: Path) -> float:
+def _final_loss(path: Path) -> float:
     height = path.heights[-1]
     return float("inf") if path.left or height != height else height
 
 
-def _rate(path: Path) -> str:
+def _format_rate(path: Path) -> str:
     """The learning rate as text, "low to high" if it varies."""
     return "-" if path.rates is None else " to ".join(dict.fromkeys(format_number(rate) for rate in path.rates))
 
 
-def _name(panel: Any, path: Path, wide: float) -> None:
+def _set_panel_title(panel: Any, path: Path, wide: float) -> None:
     """Set a panel's title: the trainer, and below it its rate, unless the name contains it."""
-    rate = f"rate {_rate(path)}" if path.rates else "without a rate"
-    lines = [path.name] if path.rates and _rate(path) in path.name else [path.name, rate]
+    rate = f"rate {_format_rate(path)}" if path.rates else "without a rate"
+    lines = [path.name] if path.rates and _format_rate(path) in path.name else [path.name, rate]
     panel.set_title("\n".join(fit_text(line, wide) for line in lines)).set_parse_math(False)
 
 
-def _near(path: Path, paths: list[Path]) -> list[tuple[tuple[float, float], float]]:
+def _points_in_reach(path: Path, paths: list[Path]) -> list[tuple[tuple[float, float], float]]:
     """The (point, loss) pairs of a path that lie within reach of the start; drops the end of a diverged path."""
     start = paths[0].points[0]
     reach = max(
@@ -249,10 +257,10 @@ def _near(path: Path, paths: list[Path]) -> list[tuple[tuple[float, float], floa
     ]  # fmt: skip
 
 
-def _look(index: int, path: Path) -> dict[str, Any]:
+def _path_style(index: int, path: Path) -> dict[str, Any]:
     """The style of a path's line, with about 8 markers."""
     every = max(1, len(path.points) // 8)
-    return {**look_of(index), "linewidth": 1.6, "markersize": 5, "markevery": (every // 2, every)}
+    return {**line_style(index), "linewidth": 1.6, "markersize": 5, "markevery": (every // 2, every)}
 
 
 def _mark_ends(stage: Stage, comparison: Comparison, panels: list[Any]) -> None:

@@ -51,9 +51,9 @@ def cycles(
     if count > WIDEST:
         raise DrawingError(f"{count} cycles do not fit into a picture of up to {WIDEST}. Take fewer iterations.")
     conflicts = schedule.grouped(iterations, group_size) if group_size is not None else schedule.naive(iterations)
-    met = {conflict.reader: conflict for conflict in conflicts}
-    dirty = {reader.partition("(")[2][:-1] for reader in met}
-    late = {reader.name: distance for reader, _, distance in schedule.meetings()}
+    conflict_of = {conflict.reader: conflict for conflict in conflicts}
+    dirty_iterations = {reader.partition("(")[2][:-1] for reader in conflict_of}
+    version_lag = {reader.name: distance for reader, _, distance in schedule.reader_writer_pairs()}
     names, writes = list(schedule.stages), []
 
     def draw(panel: Any) -> Legend:
@@ -63,15 +63,19 @@ def cycles(
         for cycle, (row, name) in product(range(1, count + 1), enumerate(names)):
             if (iteration := schedule.iteration(name, cycle, iterations)) is None:
                 continue
-            conflict, version, version_text, colour, hatch = met.get(f"{name}({iteration})"), 0, "", NONE, ""
+            conflict, version, version_text, colour, hatch = conflict_of.get(f"{name}({iteration})"), 0, "", NONE, ""
             if name in schedule.users:
-                version = (iteration - 1) // group_size if group_size else max(0, iteration - late.get(name, 0) - 1)
-                version_text, colour, hatch = _read(version, conflict, group_size)
+                version = (
+                    (iteration - 1) // group_size if group_size else max(0, iteration - version_lag.get(name, 0) - 1)
+                )
+                version_text, colour, hatch = _describe_read(version, conflict, group_size)
             if schedule.writes(name, iteration, iterations, group_size or 1):
                 version_text = f"▼{LETTERS[bool(group_size)]}{version + (2 if group_size else 1)}"
                 writes.append(f"{version_text[1:]} by {name} in cycle {cycle}")
             used[colour] = None
-            _draw_cell(panel, (cycle, row), iteration, version_text, colour, hatch, str(iteration) not in dirty)
+            _draw_cell(
+                panel, (cycle, row), iteration, version_text, colour, hatch, str(iteration) not in dirty_iterations
+            )
         for phase, span in schedule.phases(iterations).items():
             if span:
                 panel.text((span[0] + span[-1]) / 2, -1.1, phase, ha="center", va="center", color=LIGHT["ink"])
@@ -82,20 +86,20 @@ def cycles(
         panel.grid(visible=False)
         label_axes(panel, "cycle", "")
         if isinstance(panel.figure, Plot):
-            summary = f"Writes: {_list_texts(writes)}. Conflicts: {_list_texts(list(map(str, conflicts)))}."
+            summary = f"Writes: {_join_shortened(writes)}. Conflicts: {_join_shortened(list(map(str, conflicts)))}."
             panel.figure.told = f"The cycles of a pipeline: {count} of {', '.join(names)}. {summary}"
-        return _legend(used, group_size)
+        return _make_legend(used, group_size)
 
     size = 1.3 + INCHES[group_size is not None] * count, 1.3 + INCHES[0] * len(names)
     return draw_panel(draw, size, title, save, ax, figsize)
 
 
-def _list_texts(texts: list[str]) -> str:
+def _join_shortened(texts: list[str]) -> str:
     more = [f"and {len(texts) - MOST_TOLD} more"] * (len(texts) > MOST_TOLD)
     return "; ".join([*texts[:MOST_TOLD], *more]) or "none"
 
 
-def _read(version: int, conflict: Any, group_size: int | None) -> tuple[str, str, str]:
+def _describe_read(version: int, conflict: Any, group_size: int | None) -> tuple[str, str, str]:
     """For the version that a firing reads: its short text, its buffer's colour, and its hatching."""
     letter = LETTERS[bool(group_size)]
     if conflict is None:
@@ -116,13 +120,13 @@ def _draw_cell(panel: Any, cell: Any, iteration: int, version_text: str, colour:
         panel.add_patch(Rectangle(*rectangle, fill=False, edgecolor=LIGHT["ink"], linewidth=1.6, zorder=3))
     # No hatching behind digits.
     ground = {"boxstyle": "round,pad=0.1", "facecolor": LIGHT[f"{colour}-ground"], "edgecolor": "none"}
-    looks = {"ha": "center", "va": "center", "color": LIGHT["ink"], "bbox": ground, "zorder": 4}
-    panel.text(across, down - (0.2 if version_text else 0.0), str(iteration), **looks)
+    text_style = {"ha": "center", "va": "center", "color": LIGHT["ink"], "bbox": ground, "zorder": 4}
+    panel.text(across, down - (0.2 if version_text else 0.0), str(iteration), **text_style)
     if version_text:
-        panel.text(across, down + 0.23, version_text, **looks)
+        panel.text(across, down + 0.23, version_text, **text_style)
 
 
-def _legend(used: Any, group_size: int | None) -> Legend:
+def _make_legend(used: Any, group_size: int | None) -> Legend:
     """The legend of colours, frame and triangle."""
     words = {
         EVEN: ("", "reads buffer 0: U0, U2, …" if group_size else "reads one version: v0, v1, …"),

@@ -23,7 +23,7 @@ import numpy as np
 from ...core.number import as_list, number
 from ...core.progress import progress
 from ...errors import HistoryError
-from ..assets import in_words, packed
+from ..assets import packed, translate_page_text
 from ..theme import COLD, LIGHT, SERIES, WARM, format_number, heatmap_color, page_style
 from .animate import choose_frames
 from .surface import LARGEST
@@ -40,7 +40,7 @@ Answer = Callable[[dict[str, float], float, float], Any]
 
 
 @dataclass
-class Moment:
+class FilmFrame:
     """One step of training: the answers over the plane, and which points are misclassified."""
 
     step: int
@@ -51,7 +51,7 @@ class Moment:
 
 
 @dataclass(frozen=True)
-class Plane:
+class InputPlane:
     """The rectangle of inputs that is evaluated, the names of its axes, and the labelled points."""
 
     names: tuple[str, str]
@@ -65,7 +65,7 @@ class Plane:
         opaque = np.rint(255 * TINT * abs(share))[..., None]
         return np.concatenate([np.where(share[..., None] > 0, tones[1], tones[0]), opaque], axis=2).astype(np.uint8)
 
-    def draw(self, panel: Any, moment: Moment, most: float) -> None:
+    def draw(self, panel: Any, moment: FilmFrame, most: float) -> None:
         """Draw one frame into matplotlib axes."""
         grid = [np.linspace(*side, count) for side, count in zip(self.sides, (ACROSS, UP))]
         bands = [heatmap_color((2 * band + 1) / BANDS - 1)[0] for band in range(BANDS)]
@@ -87,13 +87,13 @@ class Plane:
 
 
 @dataclass(frozen=True)
-class Film:
+class BoundaryFilm:
     """The interactive film for a page: a base figure, and for each frame an overlay (image, boundary, marks)."""
 
     ground: Plot
     frames: tuple[Any, Any]  # the panel of the plane, and that of the series below
-    plane: Plane
-    moments: list[Moment]
+    plane: InputPlane
+    moments: list[FilmFrame]
     most: float
     series: list[float | None]
 
@@ -102,7 +102,7 @@ class Film:
         ground = self.ground._image()  # first: it lays the panels out
         facts = {"moments": [self._frame_data(moment) for moment in self.moments], "points": self._marker_places()}
         wide, high = (100 * inch for inch in self.ground.get_size_inches())
-        left, top, across, tall = self._box()
+        left, top, across, tall = self._panel_box()
         inside = f'x="{left:.1f}" y="{top:.1f}" width="{across:.1f}" height="{tall:.1f}"'
         dx, dy = across / (ACROSS - 1), tall / (UP - 1)  # a place is the middle of a cell of the image
         field = (
@@ -123,16 +123,16 @@ class Film:
     def script(self) -> str:
         code = packed("plots/decision_boundary_film.js")
         for text in ("play", "pause", "step"):
-            code = code.replace(f'"{text}"', json.dumps(in_words(text)))
+            code = code.replace(f'"{text}"', json.dumps(translate_page_text(text)))
         return f"{{{code}}}"
 
-    def _box(self, which: int = 0) -> tuple[float, float, float, float]:
+    def _panel_box(self, which: int = 0) -> tuple[float, float, float, float]:
         """A panel in pixels: left, top, width, height."""
         box, (wide, high) = self.frames[which].get_position(), 100 * self.ground.get_size_inches()
         return wide * box.x0, high * (1 - box.y1), wide * box.width, high * box.height
 
     def _marker_places(self) -> list[list[float]]:
-        (left, top, wide, high), ((x0, x1), (y0, y1)) = self._box(), self.plane.sides
+        (left, top, wide, high), ((x0, x1), (y0, y1)) = self._panel_box(), self.plane.sides
         return [
             [round(left + wide * (x - x0) / (x1 - x0), 1), round(top + high * (y1 - y) / (y1 - y0), 1)]
             for x, y, _ in self.plane.points
@@ -144,14 +144,14 @@ class Film:
             shape = f'<circle cx="{x}" cy="{y}" r="3.6"/>' if label > 0 else f'<path d="M{x},{y - 4.4}l4.4,8h-8.8z"/>'
             yield f'<g class="ng-{"above" if label > 0 else "below"}">{shape}</g>'
 
-    def _frame_data(self, moment: Moment) -> list[Any]:
+    def _frame_data(self, moment: FilmFrame) -> list[Any]:
         """A frame as JSON data: caption, image, decision boundary, misclassified points, marker in the lower panel."""
-        image = _image(self.plane.colours(moment.answers, self.most)[::-1])
+        image = _png_data_url(self.plane.colours(moment.answers, self.most)[::-1])
         return [moment.told, image, self._zero_path(moment.answers), moment.wrong, self._position_path(moment.step)]
 
     def _zero_path(self, answers: Any) -> str:
         """The decision boundary (answer = 0) as an SVG path."""
-        left, top, wide, high = self._box()
+        left, top, wide, high = self._panel_box()
         grid = np.linspace(left, left + wide, ACROSS), np.linspace(top + high, top, UP)
         if not _has_zero_line(answers):
             return ""
@@ -160,22 +160,22 @@ class Film:
 
     def _position_path(self, step: int) -> str:
         """An upright line in the lower panel."""
-        (left, right), (x, top, wide, high) = self.frames[1].get_xlim(), self._box(1)
+        (left, right), (x, top, wide, high) = self.frames[1].get_xlim(), self._panel_box(1)
         return f"M{x + wide * (step - left) / (right - left):.1f},{top:.1f}v{high:.1f}"
 
 
-def film_of(
+def make_film(
     history: Recorded, answer: Answer, points: Sequence[Any], series: str | None, frames: int, title: str, save: Save,
     *, ax: Any = None, figsize: tuple[float, float] | None = None,
 ) -> Any:  # fmt: skip
     """The figure that `History.film` returns, or the axes that it was given, with the last moment."""
     if not history.names:
         raise HistoryError("There is nothing to film: this history is empty. Record what it answers by at each step.")
-    plane, name = _plane(answer, points), series or history.names[0]
+    plane, name = _make_plane(answer, points), series or history.names[0]
     recorded = history[name]  # refuses a name that is not there
     places = choose_frames(len(recorded), frames) if ax is None else [len(recorded) - 1]
     steps = progress(places, label="frames")
-    moments = [_answers_at(history, answer, plane, name, step) for step in steps]
+    moments = [_evaluate_frame(history, answer, plane, name, step) for step in steps]
     most = max((float(np.nanmax(abs(moment.answers), initial=0.0)) for moment in moments), default=0.0) or 1.0
     if ax is not None:
         plane.draw(ax, moments[-1], most)
@@ -188,11 +188,11 @@ def film_of(
         label_axes(upper, *plane.names)
         ground.told = f"The answer over {' and '.join(plane.names)}, and below it {name} at each step."
         figure = _draw_stills(plane, moments, most, figsize)
-        figure.interactive = Film(ground, (upper, lower), plane, moments, most, recorded)
+        figure.interactive = BoundaryFilm(ground, (upper, lower), plane, moments, most, recorded)
         return finish_figure(figure, title, save)
 
 
-def _plane(answer: Answer, points: Sequence[Any]) -> Plane:
+def _make_plane(answer: Answer, points: Sequence[Any]) -> InputPlane:
     """The plane around the points, with axis names from the parameters of `answer`. Raises HistoryError."""
     names = _parameter_names(answer)
     if len(names) != 3:
@@ -207,7 +207,7 @@ def _plane(answer: Answer, points: Sequence[Any]) -> Plane:
     low, high = np.min(samples, axis=0), np.max(samples, axis=0)
     room = 0.15 * (high - low) + 0.5 * (high == low)
     across, up, _ = zip((low - room).tolist(), (high + room).tolist())
-    return Plane((names[1], names[2]), (across, up), samples)  # type: ignore[arg-type]
+    return InputPlane((names[1], names[2]), (across, up), samples)  # type: ignore[arg-type]
 
 
 def _parameter_names(answer: Answer) -> list[str]:
@@ -218,7 +218,7 @@ def _parameter_names(answer: Answer) -> list[str]:
         return []
 
 
-def _answers_at(history: Any, answer: Answer, plane: Plane, name: str, at: int) -> Moment:
+def _evaluate_frame(history: Any, answer: Answer, plane: InputPlane, name: str, at: int) -> FilmFrame:
     """Evaluate one frame: the answers on a grid, and the misclassified points."""
     step = history[at]
 
@@ -233,21 +233,25 @@ def _answers_at(history: Any, answer: Answer, plane: Plane, name: str, at: int) 
     facts = {"step": f"{at:,}", "name": name, "right": f"{count - len(wrong):,}", "count": f"{count:,}"}
     text = UNTOLD if step.get(name) is None else TOLD
     facts["value"] = "" if text == UNTOLD else format_number(step[name], 4)
-    return Moment(at, text.format(**facts), in_words(text).format(**facts), answers, wrong)
+    return FilmFrame(at, text.format(**facts), translate_page_text(text).format(**facts), answers, wrong)
 
 
-def _draw_stills(plane: Plane, moments: list[Moment], most: float, figsize: tuple[float, float] | None) -> Plot:
+def _draw_stills(
+    plane: InputPlane, film_frames: list[FilmFrame], answer_limit: float, figsize: tuple[float, float] | None
+) -> Plot:
     """Four moments beside each other, or as many as there are."""
-    places = sorted({round(part * (len(moments) - 1)) for part in STILLS})
-    figure = new_plot((WIDE * min(1.7, len(places)), 2.5 * -(-len(places) // 2)), figsize)
-    panels = figure.subplots(-(-len(places) // 2), min(2, len(places)), squeeze=False, sharex=True, sharey=True)
-    for place, panel in zip(places, panels.flat):
-        plane.draw(panel, moments[place], most)
+    moment_indices = sorted({round(part * (len(film_frames) - 1)) for part in STILLS})
+    figure = new_plot((WIDE * min(1.7, len(moment_indices)), 2.5 * -(-len(moment_indices) // 2)), figsize)
+    panels = figure.subplots(
+        -(-len(moment_indices) // 2), min(2, len(moment_indices)), squeeze=False, sharex=True, sharey=True
+    )
+    for place, panel in zip(moment_indices, panels.flat):
+        plane.draw(panel, film_frames[place], answer_limit)
         panel.label_outer()
-        panel.set_title(fit_text(moments[place].text, 76 * WIDE)).set_parse_math(False)
-    for empty in panels.flatten()[len(places) :]:
+        panel.set_title(fit_text(film_frames[place].text, 76 * WIDE)).set_parse_math(False)
+    for empty in panels.flatten()[len(moment_indices) :]:
         empty.remove()
-    figure.told = f"The answer over {' and '.join(plane.names)}, from {moments[0].text}, to {moments[-1].text}."
+    figure.told = f"The answer over {' and '.join(plane.names)}, from {film_frames[0].text}, to {film_frames[-1].text}."
     return figure
 
 
@@ -258,14 +262,16 @@ def _has_zero_line(answers: Any) -> bool:
 
 def _draw_series(panel: Any, values: Sequence[float | None], name: str) -> None:
     """A series of the history, under its film."""
-    kept = [(at, value) for at, value in enumerate(values) if value is not None and abs(value) < LARGEST]
-    panel.plot(*zip(*kept), color=SERIES[0][0]) if kept else None
+    finite_points = [
+        (step_number, value) for step_number, value in enumerate(values) if value is not None and abs(value) < LARGEST
+    ]
+    panel.plot(*zip(*finite_points), color=SERIES[0][0]) if finite_points else None
     label_axes(panel, "step", "")
     panel.set_title(fit_text(name, 90 * WIDE)).set_parse_math(False)
     panel.xaxis.get_major_locator().set_params(integer=True, min_n_ticks=1)
 
 
-def _image(colours: Any) -> str:
+def _png_data_url(colours: Any) -> str:
     """A small image, as an address that a page can show."""
     from PIL import Image
 

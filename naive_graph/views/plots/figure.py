@@ -26,9 +26,9 @@ from typing import Any, NoReturn, Protocol
 
 from ...errors import HistoryError, MissingToolError
 from ...graph.nodes import Node
-from ..assets import page_of_its_own
-from ..csp import policy
-from ..drawing.picture import checked_path, write_whole
+from ..assets import standalone_page
+from ..csp import csp_meta
+from ..drawing.picture import checked_path, save_atomically
 from ..drawing.text_metrics import text_width
 from ..theme import LEAST, LIGHT, LINE, OTHER_FONTS, SERIES, TEXT, THEMES, TITLE, format_number, svg_style
 
@@ -60,7 +60,7 @@ SHOWN_DPI = 150  # sharp on a fine screen; the metadata keeps its size
 METADATA: dict[str, Any] = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
 
 
-def look_of(place: int) -> dict[str, Any]:
+def line_style(place: int) -> dict[str, Any]:
     """Colour, dash style and marker of a line, by its number: our colours, or those of the user's prop_cycle."""
     colours = [light for light, _ in SERIES]
     if _is_changed("axes.prop_cycle"):
@@ -82,7 +82,7 @@ class Recorded(Protocol):
 
     def __getitem__(self, series: str) -> Any: ...
 
-    def walked(self, node: Node, fallback: str) -> tuple[str, list[float | None]]: ...
+    def series_of_node(self, node: Node, fallback: str) -> tuple[str, list[float | None]]: ...
 
 
 NO_WINDOWS = ("agg", "cairo", "inline", "pdf", "pgf", "ps", "svg", "template")  # backends that plt.show() opens none of
@@ -109,16 +109,18 @@ class Plot(Figure):
         forms = (".png", ".svg", ".pdf", *[".html"] * (self.interactive is not None))
         target = checked_path(path, "A plot", forms, HistoryError)
         if target.suffix.lower() == ".html" and self.interactive is not None:
-            page = page_of_its_own(self.alt(), self.interactive.html(self._image()), policy(self.interactive.script()))
-            write_whole(target, page.encode())
+            page = standalone_page(
+                self.alt(), self.interactive.html(self._image()), csp_meta(self.interactive.script())
+            )
+            save_atomically(target, page.encode())
         else:
-            write_whole(target, self.drawn(target.suffix.lower()[1:], dpi=150))
+            save_atomically(target, self.drawn(target.suffix.lower()[1:], dpi=150))
         return target
 
     def drawn(self, form: str, dpi: int = 100) -> bytes:
         """Render as "png", "svg" or "pdf"; an SVG follows the reader's light or dark theme."""
         buffer = io.BytesIO()
-        with our_style(), quiet_about_glyphs():
+        with our_style(), ignore_missing_glyphs():
             self.savefig(buffer, format=form, dpi=dpi, metadata=METADATA[form])
         return _apply_theme(buffer.getvalue().decode()).encode() if form == "svg" else buffer.getvalue()
 
@@ -154,11 +156,11 @@ class Plot(Figure):
     def _image(self) -> str:
         svg = base64.b64encode(self.drawn("svg", dpi=SHOWN_DPI)).decode()
         width = round(self.get_figwidth() * 100)
-        style = f"width:100%; max-width:{width}px; min-width:{least_width(width)}px"
+        style = f"width:100%; max-width:{width}px; min-width:{min_readable_width(width)}px"
         return f'<img class="ng-plot" style="{style}" alt="{escape(self.alt())}" src="data:image/svg+xml;base64,{svg}">'
 
 
-def least_width(width: float) -> int:
+def min_readable_width(width: float) -> int:
     """Shown narrower than this, in pixels, its text could not be read: it scrolls instead."""
     return math.ceil(width * LEAST / TEXT)
 
@@ -166,13 +168,13 @@ def least_width(width: float) -> int:
 def _apply_theme(svg: str) -> str:
     """Turn matplotlib's inline styles into attributes, add CSS for dark mode, and shorten coordinates."""
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    svg = re.sub(r' style="([^"]*)"', lambda attribute: _attributes(attribute[1]), svg)
+    svg = re.sub(r' style="([^"]*)"', lambda attribute: _style_to_attributes(attribute[1]), svg)
     svg = re.sub(r'(<path id="m\w+" d="[^"]*") stroke="[^"]*"', r"\1", svg)  # a mark takes that of where it is used
     svg = re.sub(r' (d|x|y)="[^"]*"', lambda attribute: re.sub(r"\s+([LMQCz]) ?|(\.\d)\d+", r"\1\2", attribute[0]), svg)
     return svg.replace("<svg ", '<svg class="naive-graph" ', 1).replace("</style>", f"\n{svg_style(svg)}</style>", 1)
 
 
-def _attributes(style: str) -> str:
+def _style_to_attributes(style: str) -> str:
     return "".join(
         ' {}="{}"'.format(*map(str.strip, declaration.split(":", 1)))
         for declaration in style.split(";")
@@ -195,12 +197,12 @@ def our_style() -> Iterator[None]:
 def _is_changed(setting: str) -> bool:
     """Whether a user, or a style of theirs, has set it; what our own context set does not count."""
     settings: tuple[Any, Any] = matplotlib.rcParams, matplotlib.rcParamsDefault
-    now, usual = (source[setting] for source in settings)
-    return bool(now != usual and now != LOOK.get(setting))
+    current, default_value = (source[setting] for source in settings)
+    return bool(current != default_value and current != LOOK.get(setting))
 
 
 @contextmanager
-def quiet_about_glyphs() -> Iterator[None]:
+def ignore_missing_glyphs() -> Iterator[None]:
     """Suppress matplotlib's warnings about missing glyphs: the letter is drawn as an empty box."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
@@ -219,12 +221,12 @@ def label_axes(panel: Any, across: str, up: str) -> None:
     panel.set_ylabel(fit_text(up, high), **upright).set_parse_math(False)
     for axis in (panel.xaxis, panel.yaxis):
         if axis.isDefault_majfmt:  # and no names of rows
-            axis.set_major_formatter(Ticks())
+            axis.set_major_formatter(TickFormatter())
         if axis.get_scale() == "log":
-            axis.set_minor_formatter(Between())
+            axis.set_minor_formatter(MinorLogFormatter())
 
 
-class Ticks(Formatter):
+class TickFormatter(Formatter):
     """Tick labels with as many digits as are needed to distinguish them, and a true minus sign."""
 
     def format_ticks(self, values: Sequence[float]) -> list[str]:
@@ -239,7 +241,7 @@ class Ticks(Formatter):
         return format_number(value)
 
 
-class Between(LogFormatter):
+class MinorLogFormatter(LogFormatter):
     """Minor tick labels of a log axis, shown if it spans few decades."""
 
     def __call__(self, value: float, place: int | None = None) -> str:
@@ -250,18 +252,18 @@ def add_legend(figure: Figure, handles: Sequence[Any], texts: Sequence[str]) -> 
     """A legend above the panels, where it covers nothing; the figure grows by its lines."""
     wide, high = figure.get_size_inches()
     texts = [fit_text(text, 100 * wide - KEY) for text in texts]
-    columns = columns_of(texts, 100 * wide)
+    columns = legend_columns(texts, 100 * wide)
     figure.set_size_inches(wide, high + -(-len(texts) // columns) * LINE * 1.2 / 100)
-    explain(figure, handles, texts, columns, loc="outside upper left", borderaxespad=0.3)
+    add_legend_to(figure, handles, texts, columns, loc="outside upper left", borderaxespad=0.3)
 
 
-def columns_of(texts: Sequence[str], wide: float) -> int:
+def legend_columns(texts: Sequence[str], wide: float) -> int:
     """The number of legend columns that fit into this width."""
     widths = [text_width(text) + KEY for text in texts]
     return len(texts) if sum(widths) <= wide else max(1, int(wide / max(widths)))
 
 
-def explain(owner: Any, handles: Sequence[Any], texts: Sequence[str], columns: int, **where: Any) -> None:
+def add_legend_to(owner: Any, handles: Sequence[Any], texts: Sequence[str], columns: int, **where: Any) -> None:
     """Add a legend to a figure or to axes, with texts shown literally."""
     legend = owner.legend(
         handles, [str(index) for index in range(len(texts))],  # matplotlib would drop a text that begins with _
@@ -334,7 +336,7 @@ def draw_panel(
 def finish_axes(ax: Any, legend: Legend, title: str) -> Any:
     """Axes of a user's with legend and title, in their own style."""
     if legend[0]:
-        explain(ax, *legend, 1)
+        add_legend_to(ax, *legend, 1)
     if title:
         ax.set_title(title).set_parse_math(False)
     return ax

@@ -51,26 +51,26 @@ def gantt(
     """
     bars, levels = run if isinstance(run, list) else getattr(run, "bars", None), []
     if bars and all(hasattr(bar, "operator") for bar in bars):
-        looks, labels = FIRINGS, [str(bar.iteration) for bar in bars]
+        styles, labels = FIRINGS, [str(bar.iteration) for bar in bars]
         kinds = [next((kind for kind in FIRINGS if bar.operator.startswith(kind)), "") for bar in bars]
     else:
         tasks = _find_task_run(run)
-        bars, levels, looks = tasks.bars, tasks.graph.levels[1:], LOOKS
+        bars, levels, styles = tasks.bars, tasks.graph.levels[1:], LOOKS
         labels = [tasks.graph.label(bar.task) for bar in bars]
         kinds = [tasks.graph.tasks[bar.task].key.kind for bar in bars]
     workers, seconds = 1 + max(bar.worker for bar in bars), max(bar.end for bar in bars)
-    unit, unit_name = next(each for each in UNITS if seconds >= each[0] or each is UNITS[-1])
+    unit, unit_name = next(time_unit for time_unit in UNITS if seconds >= time_unit[0] or time_unit is UNITS[-1])
 
     def draw(panel: Any) -> Legend:
-        for kind, (colour, hatch, _) in looks.items():
-            mine = [(bar, label) for bar, label, own in zip(bars, labels, kinds) if own == kind]
-            wide = [bar for bar, _ in mine if bar.end - bar.start >= NARROW * seconds]
-            narrow = [bar for bar, _ in mine if bar.end - bar.start < NARROW * seconds]
+        for kind, (colour, hatch, _) in styles.items():
+            kind_bars = [(bar, label) for bar, label, own in zip(bars, labels, kinds) if own == kind]
+            wide = [bar for bar, _ in kind_bars if bar.end - bar.start >= NARROW * seconds]
+            narrow = [bar for bar, _ in kind_bars if bar.end - bar.start < NARROW * seconds]
             _draw_bars(panel, wide, unit, fill_style(colour, hatch))
             _draw_bars(panel, narrow, unit, {"facecolor": LIGHT[colour], "edgecolor": LIGHT[colour]})
-            for bar, label in mine:
+            for bar, label in kind_bars:
                 if LETTER * (len(label) + 1) < (bar.end - bar.start) / seconds:
-                    _write_into(panel, bar, label, unit, colour)
+                    _label_bar(panel, bar, label, unit, colour)
         for level in levels if len(levels) < MOST_LEVELS else ():  # it waits for the slowest of the one before
             begin = min(bars[number].start for number in level)
             panel.axvline(begin / unit, color=LIGHT["soft"], linestyle=":", linewidth=1.0, zorder=0.5)
@@ -78,7 +78,7 @@ def gantt(
         panel.set_yticks(range(workers), [f"worker {worker}" for worker in range(workers)])
         panel.grid(visible=False)
         label_axes(panel, f"{unit_name} since the run began", "")
-        shown = [look for kind, look in looks.items() if kind in kinds]
+        shown = [look for kind, look in styles.items() if kind in kinds]
         return [legend_patch(colour, hatch) for colour, hatch, _ in shown], [word for _, _, word in shown]
 
     return draw_panel(draw, (1.4 * WIDE, 1.0 + 0.6 * workers), title, save, ax, figsize)
@@ -90,7 +90,7 @@ def _draw_bars(panel: Any, bars: Sequence[Any], unit: float, style: dict[str, An
         panel.barh([bar.worker for bar in bars], widths, HIGH, starts, linewidth=0.5, **style)
 
 
-def _write_into(panel: Any, bar: Any, label: str, unit: float, colour: str) -> None:
+def _label_bar(panel: Any, bar: Any, label: str, unit: float, colour: str) -> None:
     """A label in the middle of a bar, with no hatching behind its letters."""
     ground = {"boxstyle": "round,pad=0.15", "edgecolor": "none", "facecolor": LIGHT[f"{colour}-ground"]}
     middle = (bar.start + bar.end) / 2 / unit

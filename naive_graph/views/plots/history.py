@@ -16,15 +16,15 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ...core.did_you_mean import Suggesting
 from ...core.files import path_of
-from ...core.guesses import Suggesting
 from ...core.number import number, shortened
-from ...core.origin import learners_level
+from ...core.origin import user_stacklevel
 from ...errors import HistoryError, StaleValueWarning
+from ...graph.formatting import align_columns, html_table
 from ...graph.nodes import Node
-from ...graph.printed import align_columns, html_table
 from ...graph.run_checks import why_stale
-from ..drawing.picture import write_whole
+from ..drawing.picture import save_atomically
 
 if TYPE_CHECKING:
     from ..tensorboard.events import EventFile
@@ -67,7 +67,7 @@ class History(Suggesting, Sequence[dict[str, float]]):
             what = "A series has a name" if unnamed else "There is nothing to record"
             raise HistoryError(f"{what}. Name what to keep: history.record(f=f.value, x=x.value).")
         self.steps.append(
-            {label: entry for name, value in series.items() for label, entry in _read_entries(name, value)}
+            {label: entry for name, value in series.items() for label, entry in _flatten_series(name, value)}
         )
         for name, value in series.items():
             if isinstance(value, Node):
@@ -77,7 +77,7 @@ class History(Suggesting, Sequence[dict[str, float]]):
                         f"Series {name!r}: {why} What was noted is the value of that run. Record before the update, "
                         "or call Graph.forward() after it.",
                         StaleValueWarning,
-                        stacklevel=learners_level(),
+                        stacklevel=user_stacklevel(),
                     )
         for follower in self._followers.values():
             follower.follow(self.steps)
@@ -116,7 +116,7 @@ class History(Suggesting, Sequence[dict[str, float]]):
 
     # --- as text ---
 
-    def _table(self) -> list[list[str]]:
+    def _table_rows(self) -> list[list[str]]:
         """The heading, and a row of cells for each step; of a long history the first 8 and the last 4."""
         names, size = self.names, len(self)
         places = list(range(size)) if size <= 12 else [*range(8), *range(size - 4, size)]
@@ -127,7 +127,7 @@ class History(Suggesting, Sequence[dict[str, float]]):
     def __str__(self) -> str:
         if not self.steps:
             return "an empty history"
-        lines: list[list[str] | str] = [*self._table()]
+        lines: list[list[str] | str] = [*self._table_rows()]
         if len(self) > 12:
             lines.insert(9, f"... {len(self) - 12:,} more")
         return "\n".join(align_columns(lines))
@@ -137,7 +137,7 @@ class History(Suggesting, Sequence[dict[str, float]]):
     def _repr_html_(self) -> str:
         if not self.steps:
             return f"<p>{self}</p>"
-        heading, *rows = self._table()
+        heading, *rows = self._table_rows()
         if len(self) > 12:
             rows.insert(8, [f"... {len(self) - 12:,} more"])
         return html_table(heading, rows)
@@ -150,7 +150,7 @@ class History(Suggesting, Sequence[dict[str, float]]):
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(["step", *(f"'{name}" if name.startswith(COMPUTED) else name for name in names)])
         writer.writerows([index, *(step.get(name) for name in names)] for index, step in enumerate(self.steps))
-        write_whole(path_of(path, HistoryError), text.getvalue().encode())
+        save_atomically(path_of(path, HistoryError), text.getvalue().encode())
         return path_of(path, HistoryError)
 
     @classmethod
@@ -161,8 +161,10 @@ class History(Suggesting, Sequence[dict[str, float]]):
         HistoryError for what is no such table, with the line that is wrong.
         """
         heading, *lines = _read_table(path_of(path, HistoryError))
-        first = 1 if heading[0] == "step" else 0
-        names = [name[1:] if name[0:1] == "'" and name[1:].startswith(COMPUTED) else name for name in heading[first:]]
+        first_column = 1 if heading[0] == "step" else 0
+        names = [
+            name[1:] if name[0:1] == "'" and name[1:].startswith(COMPUTED) else name for name in heading[first_column:]
+        ]
         history = cls()
         if len(set(names)) < len(names) or "" in names:
             raise HistoryError(f"{path}: each column needs a name of its own. The first line has: {', '.join(names)}.")
@@ -172,8 +174,8 @@ class History(Suggesting, Sequence[dict[str, float]]):
                     f"{path}, row {row_number}: {len(cells)} cells where the heading has {len(heading)}."
                 )
             step = {
-                name: _read(cell, f"{path}, row {row_number}: {name}")
-                for name, cell in zip(names, cells[first:])
+                name: _parse_number(cell, f"{path}, row {row_number}: {name}")
+                for name, cell in zip(names, cells[first_column:])
                 if cell
             }
             history.steps.append(step)
@@ -296,11 +298,11 @@ class History(Suggesting, Sequence[dict[str, float]]):
         figsize: of these four, in inches. With ax, axes of yours, the last step
         is drawn into them, and they are returned.
         """
-        from .decision_boundary_film import film_of
+        from .decision_boundary_film import make_film
 
-        return film_of(self, answer, points, series, frames, title, save, ax=ax, figsize=figsize)
+        return make_film(self, answer, points, series, frames, title, save, ax=ax, figsize=figsize)
 
-    def walked(self, node: Node, fallback: str) -> tuple[str, list[float | None]]:
+    def series_of_node(self, node: Node, fallback: str) -> tuple[str, list[float | None]]:
         """The recorded walk of a node: the series taken from it, else that of its name, else `fallback`."""
         if not isinstance(node, Node):
             raise HistoryError(f"A walk is that of a node, not of {shortened(node)}.")
@@ -316,7 +318,7 @@ class History(Suggesting, Sequence[dict[str, float]]):
         )
 
 
-def _read_entries(name: str, value: Any) -> Iterator[tuple[str, float]]:
+def _flatten_series(name: str, value: Any) -> Iterator[tuple[str, float]]:
     """Yield (label, number): one pair for a scalar, one for each entry of an array or tensor."""
     if isinstance(value, Node) and value.value is None:
         raise HistoryError(f"Series {name!r}: the node has no value yet. Call Graph.forward() before recording.")
@@ -351,7 +353,7 @@ def _read_table(path: Path) -> list[list[str]]:
     return table
 
 
-def _read(cell: str, where: str) -> float:
+def _parse_number(cell: str, where: str) -> float:
     try:
         return float(cell)
     except ValueError:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+from ...graph.node_factory import CURRENT
 from ...graph.nodes import Node
-from ...graph.registry import CURRENT
 from ..assets import packed
 from ..drawing.live_graph import LiveGraph, make_live_graph
 from ..theme import page_style

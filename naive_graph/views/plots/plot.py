@@ -18,7 +18,7 @@ from .figure import (
     finish_figure,
     fit_text,
     label_axes,
-    look_of,
+    line_style,
     new_plot,
     our_style,
 )
@@ -34,7 +34,7 @@ def plot_histories(
 ) -> Any:  # fmt: skip
     """The figure that `History.plot` returns, or the axes that it was given."""
     names = _choose_series(histories, series)
-    titles = _titles(histories, labels)
+    titles = _history_labels(histories, labels)
     if ax is not None:
         if len(names) != 1:
             raise HistoryError(f"ax= takes one series, and there are {len(names)}. Say which: series={names[0]!r}.")
@@ -44,17 +44,17 @@ def plot_histories(
         several = len(titles) > 1
         return finish_axes(ax, (list(lines.values()) * several, [titles[index] for index in lines] * several), title)
     with our_style():
-        figure, panels, columns = _panels(names, figsize)
-        drawn: dict[int, Any] = {}
+        figure, panels, columns = _make_panels(names, figsize)
+        line_of_history: dict[int, Any] = {}
         crosses: list[Any] = []
         for panel, name in zip(panels, names):
             lines, marks = _draw_series(panel, histories, name, titles, log)
-            drawn |= lines
+            line_of_history |= lines
             crosses += marks
             label_axes(panel, "step" if panel in panels[-columns:] else "", "")
             panel.set_title(fit_text(name, 100 * figure.get_figwidth() / columns - 60)).set_parse_math(False)
         panels[-1].xaxis.get_major_locator().set_params(integer=True, min_n_ticks=1)
-        _explain(figure, drawn, titles, crosses, log)
+        _add_line_legend(figure, line_of_history, titles, crosses, log)
         return finish_figure(figure, title, save)
 
 
@@ -70,7 +70,7 @@ def _draw_series(
     return lines, crosses
 
 
-def _panels(names: Sequence[str], figsize: tuple[float, float] | None) -> tuple[Plot, list[Any], int]:
+def _make_panels(names: Sequence[str], figsize: tuple[float, float] | None) -> tuple[Plot, list[Any], int]:
     """A panel for each series, side by side where there are many: a dozen stay on one screen."""
     columns = min(4, -(-len(names) // 4))
     rows = -(-len(names) // columns)
@@ -100,7 +100,7 @@ def _choose_series(histories: Sequence[Recorded], series: str | Sequence[str] | 
     return names
 
 
-def _titles(histories: Sequence[Recorded], labels: Sequence[str] | None) -> list[str]:
+def _history_labels(histories: Sequence[Recorded], labels: Sequence[str] | None) -> list[str]:
     if labels is None:
         return [f"history {index + 1}" for index in range(len(histories))]
     if isinstance(labels, str) or len(labels) != len(histories):
@@ -110,7 +110,7 @@ def _titles(histories: Sequence[Recorded], labels: Sequence[str] | None) -> list
 
 
 def _check_log(name: str, recorded: Mapping[int, Sequence[float | None]], log: bool) -> None:
-    if log and not any(_can_show(value, log) for values in recorded.values() for value in values):
+    if log and not any(_is_plottable(value, log) for values in recorded.values() for value in values):
         raise HistoryError(
             f"Series {name!r} has no number above 0 that can be drawn, so it has no place on a logarithmic axis. "
             f"Leave log out, or choose other series: history.plot(series='f', log=True)."
@@ -120,37 +120,43 @@ def _check_log(name: str, recorded: Mapping[int, Sequence[float | None]], log: b
 # --- what is drawn ------------------------------------------------------------
 
 
-def _can_show(value: float | None, log: bool) -> bool:
+def _is_plottable(value: float | None, log: bool) -> bool:
     return value is not None and abs(value) < LARGEST and (not log or value > 1 / LARGEST)
 
 
 def _draw_line(panel: Any, values: Sequence[float | None], titles: Sequence[str], index: int, log: bool) -> Any:
     """A line through the recorded numbers, with a gap where one cannot be shown."""
     steps = [step for step, value in enumerate(values) if value is not None]
-    heights = [value if _can_show(value, log) else math.nan for value in values if value is not None]
-    marked = _choose_marks(heights, index, len(titles))
-    return panel.plot(steps, heights, label=titles[index], **look_of(index), markersize=4.5, markevery=marked)[0]
+    heights = [value if _is_plottable(value, log) else math.nan for value in values if value is not None]
+    marked_indices = _choose_marks(heights, index, len(titles))
+    return panel.plot(
+        steps, heights, label=titles[index], **line_style(index), markersize=4.5, markevery=marked_indices
+    )[0]
 
 
-def _choose_marks(heights: Sequence[float], index: int, among: int) -> list[int]:
+def _choose_marks(heights: Sequence[float], index: int, line_count: int) -> list[int]:
     """The indices that get a marker: all if few; else points isolated by gaps, and some to distinguish lines."""
     size = len(heights)
-    if size <= (FEW if among == 1 else FEW // 2):
+    if size <= (FEW if line_count == 1 else FEW // 2):
         return list(range(size))
     gaps = [True, *map(math.isnan, heights), True]
-    alone = {position for position in range(size) if gaps[position] and gaps[position + 2]}
-    apart = set(range(size * (index + 1) // (8 * (among + 1)), size, max(1, size // 8))) if among > 1 else set()
-    return sorted(alone | apart)
+    isolated = {position for position in range(size) if gaps[position] and gaps[position + 2]}
+    spaced = (
+        set(range(size * (index + 1) // (8 * (line_count + 1)), size, max(1, size // 8))) if line_count > 1 else set()
+    )
+    return sorted(isolated | spaced)
 
 
 def _draw_crosses(panel: Any, values: Sequence[float | None], index: int, log: bool) -> list[Any]:
     """A cross at the foot of the panel for each number that cannot be shown. Returns one for each, at most."""
-    steps = [step for step, value in enumerate(values) if value is not None and not _can_show(value, log)]
-    colour, foot = look_of(index)["color"], panel.get_xaxis_transform()
+    steps = [step for step, value in enumerate(values) if value is not None and not _is_plottable(value, log)]
+    colour, foot = line_style(index)["color"], panel.get_xaxis_transform()
     return panel.plot(steps, [0.03] * len(steps), "x", transform=foot, color=colour) if steps else []
 
 
-def _explain(figure: Plot, drawn: dict[int, Any], titles: Sequence[str], crosses: Sequence[Any], log: bool) -> None:
+def _add_line_legend(
+    figure: Plot, drawn: dict[int, Any], titles: Sequence[str], crosses: Sequence[Any], log: bool
+) -> None:
     """Add a legend above the panels: a line for each history, and the crosses."""
     handles, texts = [], []
     if len(titles) > 1:

@@ -10,9 +10,9 @@ from ...core.plan import plan_for
 from ...core.progress import progress
 from ...core.sweep import evaluate
 from ...errors import HistoryError, NodeError
+from ...graph.node_factory import CURRENT
 from ...graph.nodes import Node, rows_of
-from ...graph.registry import CURRENT
-from ...graph.run_checks import checked_leaf_values
+from ...graph.run_checks import initial_values
 
 AFFORDABLE = 300_000  # operators computed for one picture, about 2 s
 LARGEST = 1e240  # matplotlib's contours end at 1e250
@@ -27,7 +27,7 @@ class Surface:
         rows_of([f, *leaves], "plot_path")
         tables = CURRENT.tables
         self.plan = plan_for(tables, [f.row])
-        self.values = checked_leaf_values(tables, self.plan)
+        self.values = initial_values(tables, self.plan)
         steps = {row: step for step, row in enumerate(self.plan.rows)}
         for leaf in leaves:
             if leaf.row not in steps or self.plan.rule(steps[leaf.row]) is not None:
@@ -49,7 +49,7 @@ class Surface:
         """f at each point, with a progress bar if that takes a while."""
         return [self.at(*point) for point in progress(points, label="heights of f")]
 
-    def affordable(self, most: int, least: int) -> int:
+    def affordable_count(self, most: int, least: int) -> int:
         """The number of points to evaluate: `most`, or fewer (at least `least`) for a large graph."""
         return max(least, min(most, AFFORDABLE // len(self.plan)))
 
@@ -64,12 +64,12 @@ def window(walk: Sequence[float], other: Sequence[float] = ()) -> tuple[float, f
     """
     low, high = min(walk), max(walk)
     margin = 0.35 * (high - low)
-    if not _moves(walk):
-        margin = 0.85 * (max(other) - min(other)) if other and _moves(other) else max(1.0, 0.5 * abs(low))
+    if not _is_moving(walk):
+        margin = 0.85 * (max(other) - min(other)) if other and _is_moving(other) else max(1.0, 0.5 * abs(low))
     return low - margin, high + margin
 
 
-def _moves(walk: Sequence[float]) -> bool:
+def _is_moving(walk: Sequence[float]) -> bool:
     return max(walk) - min(walk) > 1e-9 * max(map(abs, walk))
 
 

@@ -50,8 +50,8 @@ class Walk:
 
     def thin_out(self, most: int) -> Walk:
         """A walk with about `most` points. The stride is odd, so that a zigzag stays a zigzag."""
-        every = -(-len(self.points) // most) | 1
-        return Walk(self.names, self.steps[::every], self.points[::every], self.left_out)
+        stride = -(-len(self.points) // most) | 1
+        return Walk(self.names, self.steps[::stride], self.points[::stride], self.left_out)
 
 
 @dataclass
@@ -87,7 +87,7 @@ def plot_walk(
     figsize: tuple[float, float] | None = None,
 ) -> Any:  # fmt: skip
     """The figure that `History.plot_path` returns, or the axes that it was given."""
-    stage = set_stage(history, f, x, y, figsize, ax)
+    stage = make_stage(history, f, x, y, figsize, ax)
     if ax is not None:
         _draw_walk(stage)
         return finish_axes(ax, (stage.handles, stage.texts), title)
@@ -100,14 +100,14 @@ def plot_walk(
         return finish_figure(stage.figure, title, save)
 
 
-def set_stage(
+def make_stage(
     history: Recorded, f: Node, x: Node, y: Node | None, figsize: tuple[float, float] | None = None, ax: Any = None
 ) -> Stage:
     """The curve or the contours of f around the walk, the walk not yet drawn; ax: axes of a user's, for these."""
     surface = Surface(f, [x] if y is None else [x, y])
     walk = read_walk(history, x, y)
     if y is None:
-        walk = walk.thin_out(surface.affordable(len(walk.points), 200))
+        walk = walk.thin_out(surface.affordable_count(len(walk.points), 200))
     spots = [(point[0], surface.at(*point) if y is None else point[1]) for point in walk.points]
     with nullcontext() if ax is not None else our_style():
         figure: Any = new_plot(SIZE, figsize) if ax is None else ax.figure
@@ -121,21 +121,26 @@ def set_stage(
 
 def read_walk(history: Recorded, x: Node, y: Node | None) -> Walk:
     """The walk of x, or of x and y, as it was recorded."""
-    walks = [history.walked(x, "x")] + ([] if y is None else [history.walked(y, "y")])
+    walks = [history.series_of_node(x, "x")] + ([] if y is None else [history.series_of_node(y, "y")])
     rows = list(enumerate(zip(*(series for _, series in walks))))
     recorded = [(step, point) for step, point in rows if None not in point]
-    shown = [(step, point) for step, point in recorded if all(abs(value) < LARGEST for value in point)]
-    if not shown:
+    finite_points = [(step, point) for step, point in recorded if all(abs(value) < LARGEST for value in point)]
+    if not finite_points:
         raise HistoryError(f"This walk has no point that can be plotted: none is finite and below {LARGEST:g}.")
     names = [name for name, _ in walks]
-    return Walk(names, [step for step, _ in shown], [point for _, point in shown], len(recorded) - len(shown))
+    return Walk(
+        names,
+        [step for step, _ in finite_points],
+        [point for _, point in finite_points],
+        len(recorded) - len(finite_points),
+    )
 
 
 # --- the ground ---------------------------------------------------------------
 
 
 def _draw_curve(stage: Stage, name: str) -> None:
-    grid = spread(*window([point[0] for point in stage.walk.points]), stage.surface.affordable(CURVE_POINTS, 60))
+    grid = spread(*window([point[0] for point in stage.walk.points]), stage.surface.affordable_count(CURVE_POINTS, 60))
     heights = stage.surface.over([(x,) for x in grid])
     low, high = plain_range(heights)
     numbers = [height for height in heights if not math.isnan(height)]
@@ -154,29 +159,29 @@ def draw_contours(stage: Stage, name: str, panels: Sequence[Any] = ()) -> None:
     """Draw the contours of f as background of a 2-D path, in each panel."""
     walk = stage.walk
     across, up = [point[0] for point in walk.points], [point[1] for point in walk.points]
-    count = stage.surface.affordable(GRID_POINTS**2 // (2 if panels else 1), 15**2)
+    count = stage.surface.affordable_count(GRID_POINTS**2 // (2 if panels else 1), 15**2)
     side = math.isqrt(count)
     xs, ys = spread(*window(across, up), side), spread(*window(up, across), side)
     heights = stage.surface.over([(x, y) for y in ys for x in xs])
-    slant, levels = (ys[-1] - ys[0]) / (xs[-1] - xs[0]), contour_levels(heights)
-    nothing: Any = {"facecolor": LIGHT["panel"], "edgecolor": LIGHT["line"], "hatch": "///"}
+    aspect, levels = (ys[-1] - ys[0]) / (xs[-1] - xs[0]), contour_levels(heights)
+    no_value_style: Any = {"facecolor": LIGHT["panel"], "edgecolor": LIGHT["line"], "hatch": "///"}
     for panel in panels or [stage.panel]:
         panel.set(xlim=(xs[0], xs[-1]), ylim=(ys[0], ys[-1]))
         panel.grid(visible=False)
         label_axes(panel, *walk.names)
-        if 1 / 3 < slant < 3:
+        if 1 / 3 < aspect < 3:
             panel.set_aspect("equal")  # only then does the steepest way cross the lines at right angles
         if any(map(math.isnan, heights)):
-            panel.patch.set(**nothing)
-        shades = _draw_shades(panel, xs, ys, heights, levels) if len(levels) > 1 else None
+            panel.patch.set(**no_value_style)
+        shades = _fill_contours(panel, xs, ys, heights, levels) if len(levels) > 1 else None
     if not panels:
-        stage.figure.set_figheight(min(4.6, max(2.6, 0.6 + 3.6 * slant)))
-        _explain_shades(stage, shades, levels, name)
+        stage.figure.set_figheight(min(4.6, max(2.6, 0.6 + 3.6 * aspect)))
+        _add_colorbar(stage, shades, levels, name)
     if any(map(math.isnan, heights)):
-        stage.explain(Patch(**nothing), f"{name} has no value")
+        stage.explain(Patch(**no_value_style), f"{name} has no value")
 
 
-def _draw_shades(
+def _fill_contours(
     panel: Any, xs: Sequence[float], ys: Sequence[float], heights: Sequence[float], levels: list[float]
 ) -> Any:  # fmt: skip
     rows = np.ma.masked_invalid(np.reshape(heights, (len(ys), len(xs))))
@@ -187,7 +192,7 @@ def _draw_shades(
     return shades
 
 
-def _explain_shades(stage: Stage, shades: Any, levels: list[float], name: str) -> None:
+def _add_colorbar(stage: Stage, shades: Any, levels: list[float], name: str) -> None:
     if shades is None:
         stage.explain(Patch(facecolor=LIGHT["ground"], edgecolor=LIGHT["line"]), f"{name} is level here")
         return
@@ -205,12 +210,12 @@ def _explain_shades(stage: Stage, shades: Any, levels: list[float], name: str) -
 def _draw_walk(stage: Stage) -> None:
     """Draw the path as a line with a dot every few steps, and marks at its start and end."""
     xs, ys = zip(*stage.spots)
-    every = _round_up(-(-len(xs) // DOTS))
+    mark_interval = _round_up_125(-(-len(xs) // DOTS))
     (line,) = stage.panel.plot(
-        xs, ys, color=WALK, linewidth=1.3, marker="o", markersize=4, markevery=every, zorder=4, gid="walk"
+        xs, ys, color=WALK, linewidth=1.3, marker="o", markersize=4, markevery=mark_interval, zorder=4, gid="walk"
     )
-    apart = every * (stage.walk.steps[1] - stage.walk.steps[0]) if len(xs) > 1 else 1
-    stage.explain(line, "walk" if apart == 1 else f"walk, a dot every {apart:,} steps")
+    dot_spacing = mark_interval * (stage.walk.steps[1] - stage.walk.steps[0]) if len(xs) > 1 else 1
+    stage.explain(line, "walk" if dot_spacing == 1 else f"walk, a dot every {dot_spacing:,} steps")
     stage.mark(stage.spots[:1], "start", "o", LIGHT["ground"], 8)
     stage.mark(stage.spots[-1:], "end", "s", WALK, 8)  # a star is a minimum: see compare
     if stage.walk.left_out:
@@ -218,7 +223,7 @@ def _draw_walk(stage: Stage) -> None:
         stage.explain(nothing, f"{stage.walk.left_out:,} steps left out, not finite")
 
 
-def _round_up(count: int) -> int:
+def _round_up_125(count: int) -> int:
     """Round up to the next of 1, 2, 5, 10, 20, 50, ..."""
     rounds = (int(digit * 10**zeros) for zeros in range(count) for digit in (1, 2, 5))
     return next(candidate for candidate in rounds if candidate >= count)

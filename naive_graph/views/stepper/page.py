@@ -6,10 +6,10 @@ import base64
 from functools import cache
 from html import escape
 
-from ..assets import in_words, packed, piece, root_style
-from ..csp import policy
+from ..assets import packed, read_asset, root_style, translate_page_text
+from ..csp import csp_meta
 from ..drawing.engine import graphviz_code
-from ..steps.packing import PackedWalk
+from ..steps.packing import StepperPayload
 from ..theme import page_style
 
 DRAWN = ("engine", "viewport", "axes", "compute", "controls")  # shared with pictures
@@ -22,27 +22,27 @@ SCRIPTS = (
 @cache
 def script() -> str:
     """The stepper's JavaScript, as one module for notebooks and pages."""
-    stepper_scripts = [piece(f"stepper/{name}.js") for name in SCRIPTS]
+    stepper_scripts = [read_asset(f"stepper/{name}.js") for name in SCRIPTS]
     return "\n".join([*(packed(f"drawing/{name}.js") for name in DRAWN), *stepper_scripts])
 
 
 @cache
-def style() -> str:
+def stepper_css() -> str:
     """The stepper's CSS."""
     drawn = packed("drawing/viewport.css") + packed("drawing/controls.css")
-    return page_style(".ng-stepper") + drawn + piece("stepper/stepper.css")
+    return page_style(".ng-stepper") + drawn + read_asset("stepper/stepper.css")
 
 
-def page(walk: PackedWalk) -> str:
+def page(walk: StepperPayload) -> str:
     """The HTML of the page."""
-    look = root_style() + style()
+    css = root_style() + stepper_css()
     full_script = f"{script()}\n{walk.live}\nstart({'{ rules, trainers }' if walk.live else ''});\n"
-    return piece("stepper/page.html").format(
-        language=in_words("en"),  # a catalogue says which language it is
+    return read_asset("stepper/page.html").format(
+        language=translate_page_text("en"),  # a catalogue says which language it is
         title=escape(walk.title),
         walk=base64.b64encode(walk.blob).decode(),
         dot=graphviz_code(),
         script=full_script,
-        style=look,
-        policy=policy(full_script, style=look, dot=True),
+        style=css,
+        policy=csp_meta(full_script, style=css, dot=True),
     )

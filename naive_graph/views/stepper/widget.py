@@ -9,16 +9,16 @@ from html import escape
 from typing import Any
 
 from ...errors import DrawingError, MissingToolError
-from ..assets import in_words
+from ..assets import translate_page_text
 from ..drawing.picture import graphviz_for_this_cell
-from ..steps.packing import PackedWalk
-from .page import page, script, style
+from ..steps.packing import StepperPayload
+from .page import page, script, stepper_css
 
 COUNT = "{count:,} steps."
 HOW = "To step through it, run this cell in a notebook (File, Trust Notebook), or save it: steps.save('walk.html')."
 
 
-def show(walk: PackedWalk, said: str) -> None:
+def show_in_notebook(walk: StepperPayload, said: str) -> None:
     """Display the static picture and below it the widget, which hides the picture once it runs.
 
     They are two outputs. A page that an exporter makes would leave a widget's
@@ -27,29 +27,30 @@ def show(walk: PackedWalk, said: str) -> None:
     from IPython import display as shown
 
     display: Any = shown.display
-    display(bundle(walk, said), raw=True)
+    display(static_bundle(walk, said), raw=True)
     with suppress(ImportError):
-        display(_widget(walk))
+        display(_make_widget(walk))
 
 
-def bundle(walk: PackedWalk, said: str) -> dict[str, str]:
+def static_bundle(walk: StepperPayload, said: str) -> dict[str, str]:
     """The MIME bundle shown where no kernel runs. description: the walk in a line of text."""
-    still, png = still_picture(walk)
+    still, png = static_preview(walk)
     try:
         import anywidget  # noqa: F401
     except ImportError:
-        still = in_frame(walk, still)
+        still = embed_page(walk, still)
     return {"text/html": still, "text/plain": said, **png}
 
 
-def still_key(walk: PackedWalk) -> str:
+def preview_key(walk: StepperPayload) -> str:
     """A hash by which the widget finds its static picture in a page; deterministic, for reproducible lessons."""
     return sha256(f"{walk.title} {walk.count} {walk.picture and walk.picture.alt()}".encode()).hexdigest()[:16]
 
 
-def still_picture(walk: PackedWalk) -> tuple[str, dict[str, str]]:
+def static_preview(walk: StepperPayload) -> tuple[str, dict[str, str]]:
     """HTML with an image of the graph halfway through the steps, and the same as PNG for the MIME bundle."""
-    markup = f"<p>{escape(walk.title)}: {escape(in_words(COUNT).format(count=walk.count))} {escape(in_words(HOW))}</p>"
+    count, advice = translate_page_text(COUNT).format(count=walk.count), translate_page_text(HOW)
+    markup = f"<p>{escape(walk.title)}: {escape(count)} {escape(advice)}</p>"
     png: dict[str, str] = {}
     if walk.picture is not None:
         with suppress(MissingToolError, DrawingError):  # each stands without the other
@@ -59,10 +60,10 @@ def still_picture(walk: PackedWalk) -> tuple[str, dict[str, str]]:
                 f'src="data:image/svg+xml;base64,{data}">{markup}'
             )
             png["image/png"] = base64.b64encode(walk.picture.png).decode()
-    return f'<div data-ng-still="{still_key(walk)}">{markup}</div>', png
+    return f'<div data-ng-still="{preview_key(walk)}">{markup}</div>', png
 
 
-def in_frame(walk: PackedWalk, still: str) -> str:
+def embed_page(walk: StepperPayload, still: str) -> str:
     """The whole page in an <iframe>, used without anywidget; the static picture is behind it."""
     return (
         f'<div style="position:relative; min-height:680px">{still}<iframe sandbox="allow-scripts" title="stepper" '
@@ -71,7 +72,7 @@ def in_frame(walk: PackedWalk, still: str) -> str:
     )
 
 
-def _widget(walk: PackedWalk) -> Any:
+def _make_widget(walk: StepperPayload) -> Any:
     import anywidget
     import traitlets
 
@@ -79,11 +80,11 @@ def _widget(walk: PackedWalk) -> Any:
         """One view of a walk. The whole walk goes to the browser, so that it lives on when the kernel has ended."""
 
         _esm = script()
-        _css = style()
+        _css = stepper_css()
         walk = traitlets.Bytes().tag(sync=True)
         index = traitlets.Int(0).tag(sync=True)
         still = traitlets.Unicode().tag(sync=True)
         dot = traitlets.Unicode().tag(sync=True)  # of one cell of the notebook
         live = traitlets.Unicode().tag(sync=True)  # code of ours, made from rules
 
-    return Stepper(walk=walk.blob, still=still_key(walk), dot=graphviz_for_this_cell(), live=walk.live)
+    return Stepper(walk=walk.blob, still=preview_key(walk), dot=graphviz_for_this_cell(), live=walk.live)

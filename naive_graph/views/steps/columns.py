@@ -17,21 +17,21 @@ from dataclasses import replace
 from itertools import compress, pairwise
 from typing import Any
 
-from ...core.progress import many
+from ...core.progress import with_progress
 from ...core.rules import RULES
-from ..assets import in_words, texts_of
+from ..assets import script_texts, translate_page_text
 from ..drawing.dot import dot_text
 from ..drawing.draw import LARGEST
 from ..drawing.picture import Picture
-from ..drawing.scene import GRAD_ROOM, READABLE, VALUE_ROOM, Wishes, sign, with_numbers
+from ..drawing.scene import GRAD_ROOM, READABLE, VALUE_ROOM, DrawOptions, operator_symbol, with_numbers
 from ..drawing.summary import summary_scene
 from ..drawing.svg import render_unplaced_svg
 from . import describe
-from .landscape import VALUED, surface_of
-from .live_bundle import live_script
+from .landscape import VALUED, compute_surface
+from .live_bundle import recompute_script
 from .mathml import mathml
-from .naming import heading_of, title_of
-from .packing import Packed, PackedWalk, strip_style
+from .naming import walk_heading, walk_title
+from .packing import ColumnPacker, StepperPayload, strip_style
 from .recording import BACKWARD, CONTRIBUTED, KINDS, TANGENT, UPDATE, Participants, Run
 from .steps import StepLog
 
@@ -41,44 +41,47 @@ MOST_LINES = 400  # of the learner's program
 LETTERS, RESULTS = "abcdeghkpqrsuvwαβγδεζηθ", "yztω"  # for operands, and for the result
 
 
-def collect_words() -> dict[str, dict[str, str]]:
+def collect_translations() -> dict[str, dict[str, str]]:
     """Texts for the page: word templates of the sentences, and translations of the scripts' own texts ("tongue")."""
     page_texts = {
-        text: in_words(text) for text in texts_of("drawing/controls.js", *(f"stepper/{name}.js" for name in SPEAKING))
+        text: translate_page_text(text)
+        for text in script_texts("drawing/controls.js", *(f"stepper/{name}.js" for name in SPEAKING))
     }
-    words = {name: in_words(text) for name, text in describe.WORDS.items()}
+    words = {name: translate_page_text(text) for name, text in describe.WORDS.items()}
     return {
         "words": words,
         "tongue": {text: translated for text, translated in page_texts.items() if translated != text},
     }
 
 
-class Columns:
+class PayloadBuilder:
     """Gathers the columns of one walk."""
 
     def __init__(self, log: StepLog, title: str = "") -> None:
-        self.log, self.packed = log, Packed()
+        self.log, self.packed = log, ColumnPacker()
         self.casts = list(dict.fromkeys(run.cast for run in log.runs))
         self.number_of = {cast: number for number, cast in enumerate(self.casts)}
         self.kinds: dict[str, int] = {}
         self.origins: dict[tuple[int, int], int] = {}
         self.places: list[list[Any]] = []  # of origins: file, line, columns
         self.files: dict[str, int] = {}
-        self.title = title or log.title or title_of(self.casts)
+        self.title = title or log.title or walk_title(self.casts)
 
-    def walk(self) -> PackedWalk:
-        header: dict[str, Any] = {"title": self.title, "sweeps": True, "phases": [], **collect_words()}
+    def walk(self) -> StepperPayload:
+        header: dict[str, Any] = {"title": self.title, "sweeps": True, "phases": [], **collect_translations()}
         header["casts"] = list(map(self._cast, self.casts))
-        header |= self._runs()
-        header["signs"] = {name: sign(RULES[name]) for name in self.kinds if name in RULES}
+        header |= self._pack_runs()
+        header["signs"] = {name: operator_symbol(RULES[name]) for name in self.kinds if name in RULES}
         header |= {"kinds": list(self.kinds), "kind_names": KINDS, "origins": self.places, "files": self._files()}
-        header["heading"] = heading_of(self.casts)
-        header["surface"] = surface_of(self.log)
+        header["heading"] = walk_heading(self.casts)
+        header["surface"] = compute_surface(self.log)
         first = self.casts[0] if self.casts and self.casts[0].is_there() else None
-        still = self._still(first) if first and len(first.rows) <= LARGEST else None
-        return PackedWalk(self.packed.blob(header), self.title, len(self.log), still, live_script(self.log.runs))
+        still = self._static_preview(first) if first and len(first.rows) <= LARGEST else None
+        return StepperPayload(
+            self.packed.blob(header), self.title, len(self.log), still, recompute_script(self.log.runs)
+        )
 
-    def _still(self, cast: Participants) -> Picture:
+    def _static_preview(self, cast: Participants) -> Picture:
         """A static preview: the graph in the middle of its backward or only run, with the numbers known then."""
         runs = [run for run in self.log.runs if run.cast is cast]
         run = next((run for run in runs if run.phase == BACKWARD), runs[0])
@@ -90,32 +93,32 @@ class Columns:
 
     # --- runs ---
 
-    def _runs(self) -> dict[str, Any]:
+    def _pack_runs(self) -> dict[str, Any]:
         patterns: dict[Any, int] = {}
         described: list[dict[str, Any]] = []
         which, iterations, numbers = array("i"), array("i"), array("d")
         odd: dict[str, dict[int, Any]] = {"untaken": {}, "values": {}, "still": {}}
         last: Run | None = None
-        for number, run in enumerate(many(self.log.runs, "save", len(self.log.runs))):
+        for number, run in enumerate(with_progress(self.log.runs, "save", len(self.log.runs))):
             log, cast = run.log, run.cast
             key = self.number_of[cast], run.phase, bytes(log.kinds), log.rows.tobytes(), log.positions.tobytes()
             if key not in patterns:
                 patterns[key] = len(described)
-                described.append(self._pattern(run))
+                described.append(self._pack_pattern(run))
             which.append(patterns[key])
             iterations.append(run.iteration)
-            numbers.extend(_numbers(run))
+            numbers.extend(_run_numbers(run))
             if run.untaken:
                 odd["untaken"][number] = sorted(run.untaken)
             if run.phase == TANGENT:
                 odd["still"][number] = [cast.step_of[row] for row, slope in run.slopes.items() if slope is None]
-            if run.values and not _continues(last, run):
+            if run.values and not _keeps_values(last, run):
                 odd["values"][number] = self.packed.add(array("d", (run.values[row] for row in cast.rows)))
             last = run if run.phase not in (UPDATE, BACKWARD) else last
         added: dict[str, array[Any]] = {"runs": which, "iterations": iterations, "numbers": numbers}
         return {"patterns": described, **{name: self.packed.add(column) for name, column in added.items()}, **odd}
 
-    def _pattern(self, run: Run) -> dict[str, Any]:
+    def _pack_pattern(self, run: Run) -> dict[str, Any]:
         """The events of a run: kinds, plan steps (of a contribution, the consumer's), and operand positions.
 
         A step is written as its distance from the last one of its kind, which
@@ -123,7 +126,7 @@ class Columns:
         """
         log, step_of = run.log, run.cast.step_of
         last, steps = [0] * len(KINDS), array("i")
-        for kind, row, consumer in many(zip(log.kinds, log.rows, log.consumers), "save", len(log.kinds)):
+        for kind, row, consumer in with_progress(zip(log.kinds, log.rows, log.consumers), "save", len(log.kinds)):
             step = step_of.get(consumer if kind == CONTRIBUTED else row, 0)
             steps.append(step - last[kind])
             last[kind] = step
@@ -154,17 +157,17 @@ class Columns:
             "kinds": self.packed.add(kinds),
             "starts": self.packed.add(array("i", plan.starts)),
             "operands": self.packed.add(array("i", plan.operand_steps)),
-            "origins": self.packed.add(array("i", map(self._origin, (then.origin(row) for row in cast.rows)))),
+            "origins": self.packed.add(array("i", map(self._origin_number, (then.origin(row) for row in cast.rows)))),
             "names": names,
             "titles": {step: cast.names[row] for step, row in enumerate(cast.rows) if row in cast.names},
             "targets": list(plan.targets),
-            "tensors": [] if not then.blocks else self._tensors(cast),
-            "rules": _rules(cast, "".join(letters)),
+            "tensors": [] if not then.blocks else self._lowered_tensors(cast),
+            "rules": _rule_formulas(cast, "".join(letters)),
             "letters": letters,
-            "drawing": self._drawing(cast),
+            "drawing": self._pack_drawing(cast),
         }
 
-    def _origin(self, origin: Any) -> int:
+    def _origin_number(self, origin: Any) -> int:
         key = id(origin.code), origin.instruction
         if key not in self.origins:
             self.origins[key] = len(self.places)
@@ -182,7 +185,7 @@ class Columns:
             programs.append({"first": first + 1, "lines": lines[first : first + MOST_LINES]})
         return programs
 
-    def _tensors(self, cast: Participants) -> list[list[Any]]:
+    def _lowered_tensors(self, cast: Participants) -> list[list[Any]]:
         """For each lowered tensor: its first and last row, its label and its equation."""
         entries: dict[Any, list[Any]] = {}
         rows = sorted(cast.rows)
@@ -195,16 +198,18 @@ class Columns:
 
     # --- drawings ---
 
-    def _drawing(self, cast: Participants) -> dict[str, Any] | None:
+    def _pack_drawing(self, cast: Participants) -> dict[str, Any] | None:
         """The graph, for dot to lay out in the page; if it is too large, a summary whose boxes hold similar nodes."""
         scopes = cast.scopes()
         if not cast.is_there():
             return None
         if len(cast.rows) <= (MOST_FOLDED if scopes else READABLE):
             scene = cast.scene()
-            return {"svg": with_room(render_unplaced_svg(scene, "")), "dot": dot_text(scene, "LR")}
+            return {"svg": with_text_slots(render_unplaced_svg(scene, "")), "dot": dot_text(scene, "LR")}
         alike = (
-            summary_scene(cast.tables, sorted(cast.rows), Wishes(False, False)) if len(cast.rows) <= LARGEST else None
+            summary_scene(cast.tables, sorted(cast.rows), DrawOptions(False, False))
+            if len(cast.rows) <= LARGEST
+            else None
         )
         if alike is None or alike.box_of is None:
             return None
@@ -219,7 +224,7 @@ class Columns:
         return {**drawn, "boxes": self.packed.add(boxes)}
 
 
-def _numbers(run: Run) -> Iterator[float]:
+def _run_numbers(run: Run) -> Iterator[float]:
     """The numbers of a run, event by event: values (with tangents), partials, or for an update old and new value."""
     log = run.log
     partials, values = log.numbers[0], log.numbers[3]
@@ -233,7 +238,7 @@ def _numbers(run: Run) -> Iterator[float]:
     return (values[index] for index in chosen)
 
 
-def _continues(last: Run | None, run: Run) -> bool:
+def _keeps_values(last: Run | None, run: Run) -> bool:
     """Whether a reverse run has the values that the last forward run left."""
     if last is None or last.cast is not run.cast:
         return False
@@ -244,7 +249,7 @@ def _continues(last: Run | None, run: Run) -> bool:
     )
 
 
-def _rules(cast: Participants, letters: str) -> dict[str, dict[str, Any]]:
+def _rule_formulas(cast: Participants, letters: str) -> dict[str, dict[str, Any]]:
     """Each rule and its partials, by the operator's name and its number of operands."""
     rules: dict[str, dict[str, Any]] = {}
     for (start, end), rule in zip(pairwise(cast.plan.starts), cast.plan.rules):
@@ -257,7 +262,7 @@ def _rules(cast: Participants, letters: str) -> dict[str, dict[str, Any]]:
     return rules
 
 
-def with_room(svg: str) -> str:
+def with_text_slots(svg: str) -> str:
     """Replace the placeholder lines by empty <text> elements that the page fills with values and gradients."""
     svg = strip_style(svg)
     for room, name in ((VALUE_ROOM, "ng-value"), (GRAD_ROOM, "ng-grad")):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...core.arithmetics.text import TEX, Text
+from ...core.arithmetics.text import TEX, FormulaText
 from ...core.rules import Rule
-from ..assets import in_words
+from ..assets import translate_page_text
 from ..drawing.names import ordinal
 from ..theme import MINUS, format_number
 from .recording import (
@@ -44,10 +44,10 @@ WORDS = {
 }
 
 
-def place_of(cast: Participants, consumer: int, position: int) -> str:
+def operand_side(cast: Participants, consumer: int, position: int) -> str:
     """The name of an operand position: left or right if there are two, else 1st, 2nd, ..."""
     count = len(cast.operands(consumer))
-    return in_words(PLACES[count][position]) if count in PLACES else ordinal(position)
+    return translate_page_text(PLACES[count][position]) if count in PLACES else ordinal(position)
 
 
 def computed(rule: Rule, operands: Sequence[float], value: float) -> str:
@@ -66,7 +66,7 @@ def _shorten_terms(texts: list[str]) -> list[str]:
     return texts if len(texts) <= MOST_TERMS else [*texts[:3], "...", *texts[-2:]]
 
 
-def arithmetic(run: Run, entry: Entry, known: dict[int, float]) -> str:
+def arithmetic(run: Run, entry: Entry, known_values: dict[int, float]) -> str:
     """The arithmetic of an event as text, such as `2 * 3 = 6`; "" if nothing was computed."""
     cast = run.cast
     if entry.kind in (EVALUATED, READ):
@@ -74,21 +74,21 @@ def arithmetic(run: Run, entry: Entry, known: dict[int, float]) -> str:
         name, value = cast.called(entry.row), format_number(entry.value)
         text = value if name == value else f"{name} = {value}"  # a Constant is called by its value
         if rule is not None:
-            text = computed(rule, run.operands_values(entry.row, known), entry.value)
+            text = computed(rule, run.operands_values(entry.row, known_values), entry.value)
         return text if slope is None else f"{text}, slope {format_number(slope)}"
     if entry.kind == CONTRIBUTED:
         # What the partial of no branch is, even infinite, is not told.
-        words = in_words(WORDS["product" if entry.taken else "branch"])
+        words = translate_page_text(WORDS["product" if entry.taken else "branch"])
         incoming, partial, share = map(format_number, (entry.incoming, entry.partial, entry.contribution))
         return words.format(incoming=incoming, partial=partial, share=share)
     if entry.kind == FINISHED:
-        return f"{slope_name(run, entry.row)} = {format_number(entry.value)}"
+        return f"{derivative_name(run, entry.row)} = {format_number(entry.value)}"
     if entry.kind == MOVED:
         return f"{cast.called(entry.row)}: {format_number(run.before[entry.row])} -> {format_number(entry.value)}"
     return ""
 
 
-def slope_name(run: Run, row: int) -> str:
+def derivative_name(run: Run, row: int) -> str:
     """`df/dx`, with brackets where the names are long."""
     top, bottom = run.cast.called(run.cast.targets[0]), run.cast.called(row)
     if len(run.cast.targets) > 1:
@@ -96,7 +96,7 @@ def slope_name(run: Run, row: int) -> str:
     return f"d{top}/d{bottom}" if len(top) == len(bottom) == 1 else f"d({top})/d({bottom})"
 
 
-def running(run: Run, row: int, places: Sequence[int], total: float) -> str:
+def format_running_sum(run: Run, row: int, places: Sequence[int], total: float) -> str:
     """`df/dx = 3.0 (left) + 3.0 (right) = 6.0`: everything that has arrived at a node.
 
     event_indices: its contributions in the run. The middle of many is left out.
@@ -107,46 +107,48 @@ def running(run: Run, row: int, places: Sequence[int], total: float) -> str:
     from_one = len({term.consumer for term in terms}) == 1
     texts = []
     for term in terms:
-        position_name = place_of(cast, term.consumer, term.position)
+        position_name = operand_side(cast, term.consumer, term.position)
         origin = (
             position_name
             if from_one
             else " of ".join(part for part in (position_name, cast.called(term.consumer)) if part)
         )
-        origin = origin if term.taken else f"{origin}, {in_words('not taken')}".lstrip(", ")
+        origin = origin if term.taken else f"{origin}, {translate_page_text('not taken')}".lstrip(", ")
         texts.append(f"{format_number(term.contribution)} ({origin})" if origin else format_number(term.contribution))
     if is_long:
         texts.insert(1, f"... {len(places) - len(terms)} more ...")
     summed = f" = {format_number(total)}" if len(places) > 1 else ""
-    return f"{slope_name(run, row)} = {' + '.join(texts)}{summed}"
+    return f"{derivative_name(run, row)} = {' + '.join(texts)}{summed}"
 
 
-def sentence(run: Run, entry: Entry, known: dict[int, float]) -> str:
+def sentence(run: Run, entry: Entry, known_values: dict[int, float]) -> str:
     """The step in one plain sentence."""
-    text = _sentence(run, entry, known)
+    text = _make_sentence(run, entry, known_values)
     return text[0].upper() + text[1:] if text.startswith("the ") else text
 
 
-def _sentence(run: Run, entry: Entry, values: dict[int, float]) -> str:
+def _make_sentence(run: Run, entry: Entry, values: dict[int, float]) -> str:
     cast, computation = run.cast, arithmetic(run, entry, values)
     who = cast.called(entry.row)
     if entry.kind == STARTED:
-        iteration = in_words(", iteration {number}").format(number=run.iteration) if run.iteration else ""
-        return in_words(WORDS["started"]).format(phase=in_words(run.phase.capitalize()), iteration=iteration)
+        iteration = translate_page_text(", iteration {number}").format(number=run.iteration) if run.iteration else ""
+        return translate_page_text(WORDS["started"]).format(
+            phase=translate_page_text(run.phase.capitalize()), iteration=iteration
+        )
     if entry.kind == ENQUEUED:
         back = run.phase == BACKWARD
         first = entry.row in cast.targets if back else not cast.operands(entry.row)
-        return in_words(WORDS["free" if first else "enqueued back" if back else "enqueued"]).format(who=who)
+        return translate_page_text(WORDS["free" if first else "enqueued back" if back else "enqueued"]).format(who=who)
     if entry.kind == CONTRIBUTED:
-        position_name = place_of(cast, entry.consumer, entry.position)
+        position_name = operand_side(cast, entry.consumer, entry.position)
         side, giver = (
-            in_words(WORDS["side"]).format(place=position_name) if position_name else "",
+            translate_page_text(WORDS["side"]).format(place=position_name) if position_name else "",
             cast.called(entry.consumer),
         )
-        return in_words(WORDS["contributed" if entry.taken else "untaken"]).format(
+        return translate_page_text(WORDS["contributed" if entry.taken else "untaken"]).format(
             giver=giver, who=who, side=side, said=computation
         )
-    return in_words(WORDS[KINDS[entry.kind]]).format(who=who, said=computation)
+    return translate_page_text(WORDS[KINDS[entry.kind]]).format(who=who, said=computation)
 
 
 # --- rules in TeX ---------------------------------------------------------------
@@ -165,12 +167,12 @@ def rule_tex(rule: Rule, count: int, letters: str = "abcdefgh", y: str = "y") ->
     A learner's partial that only takes numbers is shown as what it is: dy/da.
     """
     names = letters_of(count, letters)
-    symbols, result = [Text(letter, 5, TEX) for letter in names], Text(y, 5, TEX)
+    symbols, result = [FormulaText(letter, 5, TEX) for letter in names], FormulaText(y, 5, TEX)
     formula = rule(*symbols)
     try:
         partials = rule.partials_at(symbols, result, [True] * count)
         short = [format_number(partial) if isinstance(partial, float) else partial for partial in partials]
-        written = ["0" if partial is None else str(partial) for partial in short]
+        partial_texts = ["0" if partial is None else str(partial) for partial in short]
     except Exception:  # whatever a learner's function does when it meets letters
-        written = [rf"\frac{{d {y}}}{{d {name}}}" for name in names]
-    return f"{y} = {formula}", written
+        partial_texts = [rf"\frac{{d {y}}}{{d {name}}}" for name in names]
+    return f"{y} = {formula}", partial_texts

@@ -11,12 +11,12 @@ from ...core.progress import progress
 from ...errors import NodeError
 from ..drawing.dot import dot_text
 from ..drawing.draw import draw
-from ..drawing.flows import layers_of
+from ..drawing.flows import shorten_layer_list
 from ..drawing.names import ordinal
 from ..drawing.svg import render_unplaced_svg
 from ..theme import format_number
 from .naming import LONG
-from .packing import Packed, PackedWalk, strip_style
+from .packing import ColumnPacker, StepperPayload, strip_style
 
 Array = Any
 FEW = 6  # numbers of a sample that are written out
@@ -24,7 +24,7 @@ MOST_DRAWN = 1000  # operators that are drawn one by one, their splitjoins opene
 HELD = 4  # samples of a stream that the page shows
 
 
-class Fired(Protocol):
+class FiringRecord(Protocol):
     """The record of one firing: samples taken from input streams and given to output streams."""
 
     operator: str
@@ -35,13 +35,13 @@ class Fired(Protocol):
     loss: float | None
 
 
-class Flow(Protocol):
+class StepperFlow(Protocol):
     """A dataflow that can be stepped: `watched(feed)` runs it and returns initial stream contents and all firings."""
 
     operators: Mapping[str, Any]
     streams: Mapping[str, Any]
     of_numbers: bool  # whether streams hold numbers, or samples
-    watched: Callable[[Any], tuple[Mapping[str, Sequence[Array]], Iterable[Fired]]]
+    watched: Callable[[Any], tuple[Mapping[str, Sequence[Array]], Iterable[FiringRecord]]]
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def brief(array: Array) -> str:
     return f"[{', '.join([*numbers, *['...'] * short])}]" + (f" ({extents})" if short or array.ndim > 1 else "")
 
 
-def describe_firing(fired: Fired, flow: Flow) -> str:
+def describe_firing(fired: FiringRecord, flow: StepperFlow) -> str:
     """A firing in one sentence."""
 
     def listed(samples: Mapping[str, Array]) -> str:
@@ -96,7 +96,7 @@ def describe_firing(fired: Fired, flow: Flow) -> str:
 class FiringLog(Sequence[FiringStep]):
     """All firings of a run, as a sequence."""
 
-    def __init__(self, flow: Flow, feed: Any) -> None:
+    def __init__(self, flow: StepperFlow, feed: Any) -> None:
         run = getattr(flow, "watched", None)
         if run is None:
             raise NodeError(
@@ -120,17 +120,24 @@ class FiringLog(Sequence[FiringStep]):
 
     def __iter__(self) -> Iterator[FiringStep]:
         streams = {name: deque(self.fed.get(name, ())) for name in self.flow.streams}
-        yield FiringStep(0, "", 0, {}, {}, {}, None, _contents(streams), self._begins())
+        yield FiringStep(0, "", 0, {}, {}, {}, None, _freeze_streams(streams), self._initial_sentence())
         for index, firing in enumerate(self.fired, 1):
             for name in firing.taken.keys() & streams.keys():  # a source takes from none
-                for _ in range(self._pops(name)):
+                for _ in range(self._pop_count(name)):
                     streams[name].popleft()
             for name, sample in firing.given.items():
                 streams[name].extend(sample if self.flow.of_numbers else [sample])
-            facts = (firing.operator, firing.iteration, firing.taken, firing.given, firing.gradients, firing.loss)
-            yield FiringStep(index, *facts, _contents(streams), describe_firing(firing, self.flow))
+            firing_fields = (
+                firing.operator,
+                firing.iteration,
+                firing.taken,
+                firing.given,
+                firing.gradients,
+                firing.loss,
+            )
+            yield FiringStep(index, *firing_fields, _freeze_streams(streams), describe_firing(firing, self.flow))
 
-    def _begins(self) -> str:
+    def _initial_sentence(self) -> str:
         counts = {name: len(held) for name, held in self.fed.items()}
         what = "number" if self.flow.of_numbers else "sample"
         one = len(set(counts.values())) == 1  # they are told together
@@ -138,7 +145,7 @@ class FiringLog(Sequence[FiringStep]):
         held = ", ".join(f"{count} {what}{'s' * (count != 1)} in {name}" for name, count in names.items())
         return f"{held}: nothing has fired." if held else "Nothing has fired."
 
-    def _pops(self, name: str) -> int:
+    def _pop_count(self, name: str) -> int:
         """How many entries of a stream its reader pops per firing."""
         return int(self.flow.streams[name].pop) if self.flow.of_numbers else 1
 
@@ -150,9 +157,9 @@ class FiringLog(Sequence[FiringStep]):
         return f"<{len(self.fired):,} firings of {len(self.flow.operators)} operators>"
 
     def _title(self) -> str:
-        return f"{layers_of(self.flow, LONG) or 'A dataflow'}, one firing after another"
+        return f"{shorten_layer_list(self.flow, LONG) or 'A dataflow'}, one firing after another"
 
-    def walk(self, title: str = "") -> PackedWalk:
+    def walk(self, title: str = "") -> StepperPayload:
         """The firings as a browser shows them."""
         picture = draw(self.flow)
         scene = picture.scene
@@ -164,31 +171,33 @@ class FiringLog(Sequence[FiringStep]):
             "title": title or self._title(),
             "flow": {
                 "operators": {name: [box_of[name], operator.kind] for name, operator in self.flow.operators.items()},
-                "streams": {stream.name: _stream(stream, box_of, arrows) for stream in self.flow.streams.values()},
+                "streams": {
+                    stream.name: _describe_stream(stream, box_of, arrows) for stream in self.flow.streams.values()
+                },
                 "held": HELD,
                 "fed": {name: [brief(sample) for sample in samples] for name, samples in self.fed.items()},
-                "begins": self._begins(),
-                "pops": {name: self._pops(name) for name in self.flow.streams},
+                "begins": self._initial_sentence(),
+                "pops": {name: self._pop_count(name) for name in self.flow.streams},
                 "fired": [_pack_firing(firing, self.flow) for firing in self.fired],
             },
             "drawing": {"svg": strip_style(render_unplaced_svg(scene, "")), "dot": dot_text(scene, "LR")},
             "words": {},
         }
-        return PackedWalk(Packed().blob(header), str(header["title"]), len(self), picture)
+        return StepperPayload(ColumnPacker().blob(header), str(header["title"]), len(self), picture)
 
 
-def _contents(streams: Mapping[str, Iterable[Array]]) -> dict[str, tuple[Array, ...]]:
+def _freeze_streams(streams: Mapping[str, Iterable[Array]]) -> dict[str, tuple[Array, ...]]:
     return {name: tuple(samples) for name, samples in streams.items()}
 
 
-def _stream(stream: Any, box_of: Mapping[str, str], arrows: set[str]) -> list[str]:
+def _describe_stream(stream: Any, box_of: Mapping[str, str], arrows: set[str]) -> list[str]:
     """A stream's writer, its reader, and the id of its arrow ("" if it is inside a folded box)."""
     ends = [box_of.get(stream.writer, ""), box_of.get(stream.reader, "")]
     shown = (f"stream-{stream.name}", f"bundle-{ends[0]}-{ends[1]}")
     return [stream.writer, stream.reader, next((name for name in shown if name in arrows), "")]
 
 
-def _pack_firing(fired: Fired, flow: Flow) -> dict[str, Any]:
+def _pack_firing(fired: FiringRecord, flow: StepperFlow) -> dict[str, Any]:
     put = (
         {name: [brief(number) for number in sample] for name, sample in fired.given.items()} if flow.of_numbers else {}
     )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...errors import NaiveGraphError
-from ...graph.registry import handle
+from ...graph.node_factory import handle
 from ..plots.surface import Surface, contour_levels, spread, window
 from .recording import BACKWARD, EVALUATED, MOVED, READ, UPDATE, Run
 from .steps import StepLog
@@ -15,7 +15,7 @@ GRID = 40  # points along each side
 VALUED = frozenset((READ, EVALUATED, MOVED))  # events that carry a node's value
 
 
-def surface_of(log: StepLog) -> dict[str, Any] | None:
+def compute_surface(log: StepLog) -> dict[str, Any] | None:
     """The result over the plane of two weights, where a loop moved two: heights on a grid, and levels for lines."""
     moved = {row: run.cast for run in log.runs if run.phase == UPDATE for row in run.before}
     runs = [run for run in log.runs if run.phase not in (UPDATE, BACKWARD)]
@@ -23,10 +23,10 @@ def surface_of(log: StepLog) -> dict[str, Any] | None:
     if len(moved) != 2 or cast is None or len(cast.targets) != 1 or not cast.is_there():
         return None
     rows = sorted(moved)
-    paths = [[value for run in runs for value in _values_of(run, row)] for row in rows]
+    paths = [[value for run in runs for value in _values_in_run(run, row)] for row in rows]
     try:
         surface = Surface(handle(cast.tables, cast.targets[0]), [handle(cast.tables, row) for row in rows])
-        size = int(surface.affordable(GRID * GRID, 100) ** 0.5)
+        size = int(surface.affordable_count(GRID * GRID, 100) ** 0.5)
         ends = window(paths[0], paths[1]), window(paths[1], paths[0])
         axes = [spread(low, high, size) for low, high in ends]
         heights = surface.over([(x, y) for y in axes[1] for x in axes[0]])
@@ -38,7 +38,7 @@ def surface_of(log: StepLog) -> dict[str, Any] | None:
     return {"rows": rows, "names": names, "ends": ends, "size": size, "heights": shown, "levels": levels}
 
 
-def _values_of(run: Run, row: int) -> Iterator[float]:
+def _values_in_run(run: Run, row: int) -> Iterator[float]:
     """The values that a row had in a run."""
     log = run.log
     events = zip(log.rows, log.kinds, log.numbers[3])

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..drawing.live_graph import rules_code
+from ..drawing.live_graph import rules_to_javascript
 from .recording import UPDATE, Run
 
 
-def live_script(runs: Sequence[Run]) -> str:
+def recompute_script(runs: Sequence[Run]) -> str:
     """JavaScript that defines `rules` and `trainers`; empty where a page cannot compute what Python did.
 
     That is a loop, which the learner's Python drives, and an operator whose
@@ -17,4 +17,4 @@ def live_script(runs: Sequence[Run]) -> str:
     casts = {id(run.cast) for run in runs}
     if len(casts) != 1 or any(run.phase == UPDATE for run in runs) or len({run.phase for run in runs}) < len(runs):
         return ""
-    return rules_code(runs[0].cast.plan)
+    return rules_to_javascript(runs[0].cast.plan)

@@ -25,11 +25,11 @@ def mathml(tex: str) -> str:
     '<math xmlns="http://www.w3.org/1998/Math/MathML"><mfrac><mn>1</mn><mi>a</mi></mfrac></math>'
     """
     tokens = [token for token in TOKEN.findall(tex) if not token.isspace()]
-    inside = "".join(_Reader(tokens, tex).items()[0])
+    inside = "".join(_TexParser(tokens, tex).items()[0])
     return f'<math xmlns="http://www.w3.org/1998/Math/MathML">{inside}</math>'
 
 
-class _Reader:
+class _TexParser:
     """Recursive-descent parser of the tokens."""
 
     def __init__(self, tokens: list[str], tex: str) -> None:
@@ -47,14 +47,14 @@ class _Reader:
                 name = "msup" if token == "^" else "msub"
                 elements.append(f"<{name}>{base}{self.group()}</{name}>")
             else:
-                elements.append(self._cases() if token == r"\begin" else self._one(token))
+                elements.append(self._parse_cases() if token == r"\begin" else self._parse_token(token))
         return elements, ""
 
     def group(self) -> str:
         """Parse one argument: a group in braces, or a single token."""
-        return self._one(next(self.tokens, ""))
+        return self._parse_token(next(self.tokens, ""))
 
-    def _one(self, token: str) -> str:
+    def _parse_token(self, token: str) -> str:
         if token == "{":
             return _row(self.items("}")[0])
         if token == r"\frac":
@@ -66,8 +66,8 @@ class _Reader:
             text = re.sub(r"\\(.)", r"\1", next(self.texts, ""))
             return f"<mtext>{escape(text)}</mtext>"
         if token == r"\left":  # one thing with its brackets: a power stands on the whole
-            opening, (inside, _) = self._bracket(), self.items(r"\right")
-            return f"<mrow>{opening}{''.join(inside)}{self._bracket()}</mrow>"
+            opening, (inside, _) = self._parse_delimiter(), self.items(r"\right")
+            return f"<mrow>{opening}{''.join(inside)}{self._parse_delimiter()}</mrow>"
         if token in SIGNS:
             return f"<mo>{escape(SIGNS[token])}</mo>"
         if token.startswith("\\"):
@@ -78,11 +78,11 @@ class _Reader:
         kind = "mn" if token[0].isdigit() else "mi" if token.isalpha() else "mo"
         return f"<{kind}>{escape(token)}</{kind}>"
 
-    def _bracket(self) -> str:
+    def _parse_delimiter(self) -> str:
         bracket = next(self.tokens, "")
         return "" if bracket == "." else f"<mo>{escape(SIGNS.get(bracket, bracket))}</mo>"
 
-    def _cases(self) -> str:
+    def _parse_cases(self) -> str:
         """Parse a `cases` environment into a brace and a table."""
         self.group()
         rows, end = [""], "&"

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from itertools import accumulate
 
 from ...core.arithmetics.text import tex_name
-from ...graph.registry import handle
-from ..assets import in_words
+from ...graph.node_factory import handle
+from ..assets import translate_page_text
 from ..drawing.names import formula_line
 from ..drawing.scene import READABLE, SCREENFUL
 from .mathml import mathml
@@ -17,22 +17,22 @@ LONGEST, DEEPEST = 160, 6  # letters of a formula that stands as a heading, and 
 LONG = 60  # letters of a formula in a title
 
 
-def title_of(casts: Sequence[Participants]) -> str:
+def walk_title(casts: Sequence[Participants]) -> str:
     """The result's name, or its formula shortened."""
     if not casts:
         return "An empty walk"
     first = casts[0]
-    names = ", ".join(first.then.name(row) or _formula(first, row) for row in first.targets[:3])
-    return f"{in_words('A walk through')} {names}"
+    names = ", ".join(first.then.name(row) or _result_name(first, row) for row in first.targets[:3])
+    return f"{translate_page_text('A walk through')} {names}"
 
 
-def _formula(cast: Participants, row: int) -> str:
+def _result_name(cast: Participants, row: int) -> str:
     if cast.is_there() and len(cast.rows) <= SCREENFUL:
         return formula_line(handle(cast.tables, row), LONG)
     return f"a graph of {len(cast.rows):,} nodes"
 
 
-def heading_of(casts: Sequence[Participants]) -> str:
+def walk_heading(casts: Sequence[Participants]) -> str:
     """The formula of the first graph's result as MathML; "" if it is too long, or the graph was cleared."""
     cast = next(iter(casts), None)
     if cast is None or not cast.is_there() or len(cast.rows) > READABLE or len(cast.targets) != 1:

@@ -16,7 +16,7 @@ WORD = 8  # every column begins at a multiple of so many bytes, as arrays in a b
 
 
 @dataclass(frozen=True)
-class PackedWalk:
+class StepperPayload:
     """A serialised walk: one blob for the browser, and a picture where no script runs."""
 
     blob: bytes
@@ -26,7 +26,7 @@ class PackedWalk:
     live: str = ""  # JavaScript with which a page computes it anew
 
 
-class Packed:
+class ColumnPacker:
     """Concatenates columns of numbers; `add` returns a column's [byte offset, length] for the header."""
 
     def __init__(self) -> None:

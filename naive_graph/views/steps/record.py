@@ -8,36 +8,36 @@ from contextlib import contextmanager
 from typing import Any
 
 from ...core.arithmetics.dual import DualNumber
-from ...core.guesses import explains
+from ...core.did_you_mean import explains
 from ...core.lock import GUARD
 from ...core.number import shortened
 from ...core.plan import Plan, plan_for
-from ...core.progress import is_watched, many
+from ...core.progress import shows_bars, with_progress
 from ...core.rules import Arithmetic
 from ...core.sweep import Contributed, Finished, forward_sweep, reverse_sweep
 from ...core.tables import CONSTANT
-from ...engines.choice import watched
+from ...engines.select import watched
 from ...errors import NodeError
+from ...graph.node_factory import CURRENT
 from ...graph.nodes import Node, rows_of
-from ...graph.registry import CURRENT
-from ...graph.run_checks import checked_feed, checked_leaf_values
+from ...graph.run_checks import initial_values, validate_feed
 from ..drawing.text_metrics import visible
 from .naming import LONG
-from .recording import BACKWARD, FORWARD, MOVED, READ, TANGENT, UPDATE, Participants, Run, number_of
+from .recording import BACKWARD, FORWARD, MOVED, READ, TANGENT, UPDATE, Participants, Run, primal_value
 from .widgets import Firings, Steps
 
 LARGE = 100_000  # nodes that take more than a second
 MODES = ("both", "forward", "backward", "tangent")
 
 
-class Branches:
+class TakenBranches:
     """Tracks which nodes a gradient reaches through taken branches of `where`; fed with each contribution in order."""
 
     def __init__(self, plan: Plan, seeds: Iterable[int]) -> None:
         self.choices = {row for step, row in enumerate(plan.rows) if (rule := plan.rule(step)) and rule.selects}
         self.reached = {plan.rows[step] for step in seeds}
 
-    def lead_to(self, event: Contributed) -> bool:
+    def is_on_taken_branch(self, event: Contributed) -> bool:
         """Whether a contribution comes through taken branches only; `where` has partial 1 for the taken one, else 0."""
         if not self.choices:
             return True
@@ -55,27 +55,27 @@ class Recorder:
         self.casts: dict[int, Participants] = {}  # by plan
         self.iteration = 0
         self.leaves: dict[int, float] = {}  # the leaves' values in the last forward sweep
-        self.differentiated = False
+        self.was_differentiated = False
 
     # --- what an engine does ---
 
     def evaluate(self, plan: Plan, values: list[Any]) -> None:
         """Fill in the operators' values, and keep the events."""
         cast = self._cast(plan)
-        if self.differentiated:
-            self.iteration, self.differentiated = self.iteration + 1, False
-        self.note_moves(cast, {row: value for row, kind, value in zip(plan.rows, plan.kinds, values) if kind < 0})
-        moving = any(isinstance(value, DualNumber) for value in values)
-        run = self._begin(TANGENT if moving else FORWARD, cast)
+        if self.was_differentiated:
+            self.iteration, self.was_differentiated = self.iteration + 1, False
+        self.record_update(cast, {row: value for row, kind, value in zip(plan.rows, plan.kinds, values) if kind < 0})
+        is_tangent = any(isinstance(value, DualNumber) for value in values)
+        run = self._begin(TANGENT if is_tangent else FORWARD, cast)
         events = forward_sweep(plan, values)
         for _ in plan.sources():
             run.log.add_event(next(events))
-        for step in many(range(len(plan)), "step forward", len(plan)):
+        for step in with_progress(range(len(plan)), "step forward", len(plan)):
             if plan.rule(step) is None:  # a leaf's turn is no event: there is nothing to compute
-                run.log.add(READ, plan.rows[step], number_of(values[step]))
+                run.log.add(READ, plan.rows[step], primal_value(values[step]))
             else:
                 run.log.add_event(next(events))
-            if moving:
+            if is_tangent:
                 run.slopes[plan.rows[step]] = getattr(values[step], "slope", None)
             for _ in plan.ready_after(step):
                 run.log.add_event(next(events))
@@ -86,11 +86,11 @@ class Recorder:
         """The adjoint of each step, and the events kept."""
         run = self._begin(BACKWARD, self._cast(plan))
         run.values, constants = dict(zip(plan.rows, values)), run.cast.constants
-        self.differentiated = True
-        adjoints, branches = [], Branches(plan, seeds)
+        self.was_differentiated = True
+        adjoints, branches = [], TakenBranches(plan, seeds)
         most = 2 * len(plan) + len(plan.operand_steps)
-        for event in many(reverse_sweep(plan, values, seeds, wanted), "step backward", most):
-            if isinstance(event, Contributed) and not branches.lead_to(event):
+        for event in with_progress(reverse_sweep(plan, values, seeds, wanted), "step backward", most):
+            if isinstance(event, Contributed) and not branches.is_on_taken_branch(event):
                 run.untaken.add(len(run))
             if event.row not in constants:  # nothing was asked for there, so 0.0 would say too much
                 run.log.add_event(event)
@@ -101,12 +101,12 @@ class Recorder:
 
     # --- what happens between runs ---
 
-    def note_moves(self, cast: Participants, leaves: Mapping[int, Any]) -> None:
+    def record_update(self, cast: Participants, leaves: Mapping[int, Any]) -> None:
         """Record an update: the leaves whose values differ from the last forward sweep."""
-        now, noted = {row: number_of(value) for row, value in leaves.items()}, self.leaves  # a handler may note more
+        now, noted = {row: primal_value(value) for row, value in leaves.items()}, self.leaves  # a handler may note more
         before = {row: old for row, new in now.items() if repr(old := noted.get(row, new)) != repr(new)}
         if before and self.runs:
-            run = Run(UPDATE, cast, max(0, self.iteration - (not self.differentiated)))
+            run = Run(UPDATE, cast, max(0, self.iteration - (not self.was_differentiated)))
             run.before |= before
             for row in before:
                 run.log.add(MOVED, row, now[row])
@@ -118,10 +118,10 @@ class Recorder:
         if self.runs and not self.runs[-1].cast.tables.closed:
             cast = self.runs[-1].cast
             values = {row: cast.tables.value(row) for row in [*self.leaves] if row < len(cast.tables)}
-            self.note_moves(cast, {row: value for row, value in values.items() if value is not None})
+            self.record_update(cast, {row: value for row, value in values.items() if value is not None})
 
-    def _begin(self, phase: str, cast: Participants) -> Run:
-        run = Run(phase, cast, self.iteration)
+    def _begin(self, phase: str, participants: Participants) -> Run:
+        run = Run(phase, participants, self.iteration)
         self.runs.append(run)
         return run
 
@@ -194,7 +194,7 @@ def step(f: Any, mode: str = "both", wrt: Node | None = None, feed: Any = None) 
     if hasattr(type(f), "expand"):  # a sequential network
         f = f.expand()
     elif hasattr(type(f), "graph_of"):  # an imported network
-        f = _only(f)
+        f = _single_output(f)
     if hasattr(f, "streams"):
         return Firings(f, feed)
     title = ""
@@ -214,13 +214,13 @@ def step(f: Any, mode: str = "both", wrt: Node | None = None, feed: Any = None) 
     if mode != "forward" and all(CURRENT.tables.operators[row] == CONSTANT for row in rows):
         raise NodeError("step: a Constant does not vary, so there is nothing to walk back. Step through an Operator.")
     tables, recorder = CURRENT.tables, Recorder()
-    if len(tables) >= LARGE and is_watched():
+    if len(tables) >= LARGE and shows_bars():
         print(f"step: sorting {len(tables):,} nodes, then keeping each event of their sweeps.", file=sys.stderr)
     with tables.lock, GUARD:
         plan = plan_for(tables, rows)
-        values: list[Any] = checked_leaf_values(tables, plan, checked_feed({} if feed is None else feed))
+        values: list[Any] = initial_values(tables, plan, validate_feed({} if feed is None else feed))
         if mode == "tangent":
-            _set_off(plan, values, wrt)
+            _seed_duals(plan, values, wrt)
         recorder.evaluate(plan, values)
         if mode in ("both", "backward"):
             recorder.differentiate(plan, values, dict.fromkeys(plan.targets, 1.0), plan.varies())
@@ -229,7 +229,7 @@ def step(f: Any, mode: str = "both", wrt: Node | None = None, feed: Any = None) 
         return Steps(recorder.runs, title)
 
 
-def _only(network: Any) -> Any:
+def _single_output(network: Any) -> Any:
     """The output of a network. Raises NodeError if there are several."""
     first, *others = network.outputs
     if others:
@@ -237,7 +237,7 @@ def _only(network: Any) -> Any:
     return network.outputs[first]
 
 
-def _set_off(plan: Plan, values: list[Any], wrt: Node | None) -> None:
+def _seed_duals(plan: Plan, values: list[Any], wrt: Node | None) -> None:
     """Make every value a dual number, with tangent 1 at the chosen leaf (forward mode's seed)."""
     leaves = [step for step in plan.leaves() if plan.kinds[step] != CONSTANT]
     if wrt is not None:

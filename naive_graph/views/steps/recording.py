@@ -13,10 +13,10 @@ from ...core.plan import Plan, ancestors
 from ...core.rules import Rule
 from ...core.sweep import Contributed, Enqueued, Event, Finished
 from ...core.tables import Scope, Tables, group_by_key
-from ...graph.registry import CURRENT
+from ...graph.node_factory import CURRENT
 from ..drawing.draw import readable_scene
-from ..drawing.names import Alike, alike_of, by_line, names_of
-from ..drawing.scene import READABLE, Scene, Wishes, scene, with_room
+from ..drawing.names import Alike, group_by_line, name_by_line, names_of
+from ..drawing.scene import READABLE, DrawOptions, Scene, scene, with_placeholders
 
 FORWARD, BACKWARD, TANGENT, UPDATE = "forward", "backward", "tangent", "update"
 KINDS = ("started", "enqueued", "read", "evaluated", "contributed", "finished", "moved")
@@ -28,7 +28,7 @@ class Participants:
 
     def __init__(self, tables: Tables, plan: Plan) -> None:
         self.tables = tables
-        self.then = snapshot_names(tables)
+        self.then = snapshot_tables(tables)
         self.plan = plan
         self.rows = plan.rows
         self.names = names_of(tables, plan.rows) if len(plan) <= READABLE else {}  # of more there is no room
@@ -46,12 +46,12 @@ class Participants:
         """The node's name as in drawings; "" for -1, which stands for no node."""
         if row < 0:
             return ""
-        return self.names.get(row) or self.then.name(row) or by_line(self.then, row, self.alike)
+        return self.names.get(row) or self.then.name(row) or name_by_line(self.then, row, self.alike)
 
     @cached_property
     def alike(self) -> Alike:
         """The rows by what they are and where they were written."""
-        return alike_of(self.then, self.rows)
+        return group_by_line(self.then, self.rows)
 
     def origin(self, row: int) -> Origin | None:
         """The line of Python that made the node."""
@@ -71,8 +71,8 @@ class Participants:
     def followers(self) -> tuple[array[int], array[int]]:
         """The consumers of each step, one entry for each operand position, in CSR form: starts and steps."""
         plan = self.plan
-        fed = [step for step in range(len(plan)) for _ in plan.operands(step)]
-        return group_by_key(plan.operand_steps, fed, len(plan))
+        consumer_steps = [step for step in range(len(plan)) for _ in plan.operands(step)]
+        return group_by_key(plan.operand_steps, consumer_steps, len(plan))
 
     def consumers(self, row: int) -> list[int]:
         """The rows that this one feeds, one for each operand position."""
@@ -82,13 +82,13 @@ class Participants:
 
     def scene(self) -> Scene:
         """The scene of all nodes, with placeholders instead of values."""
-        wishes = Wishes(values=False, grads=False, fold=False, most=len(self.rows))
-        return with_room(scene(self.tables, ancestors(self.tables, self.targets), self.targets, wishes))
+        wishes = DrawOptions(values=False, grads=False, fold=False, most=len(self.rows))
+        return with_placeholders(scene(self.tables, ancestors(self.tables, self.targets), self.targets, wishes))
 
     def still(self) -> Scene:
         """The scene without numbers, reduced to a screenful."""
         rows = ancestors(self.tables, self.targets)
-        return readable_scene(rows, self.targets, Wishes(values=False, grads=False, bundle=True))
+        return readable_scene(rows, self.targets, DrawOptions(values=False, grads=False, bundle=True))
 
     def is_there(self) -> bool:
         """Whether the rows can still be drawn: their graph is the current one, and was not cleared or truncated."""
@@ -96,7 +96,7 @@ class Participants:
         return CURRENT.tables is self.tables and not self.tables.closed and last < len(self.tables)
 
 
-def snapshot_names(tables: Tables) -> Tables:
+def snapshot_tables(tables: Tables) -> Tables:
     """A copy of the tables with operators, names, scopes and origins only: some bytes per row, and no node objects."""
     then = Tables()
     then.size = len(tables), tables.size[1]
@@ -129,7 +129,7 @@ class Log:
         elif isinstance(event, Finished):
             self.add(FINISHED, event.row, event.adjoint)
         else:
-            self.add(EVALUATED, event.row, number_of(event.value))
+            self.add(EVALUATED, event.row, primal_value(event.value))
 
     def _append(self, kind: int, row: int, consumer: int, position: int, *numbers: float) -> None:
         self.rows.append(row)
@@ -139,9 +139,9 @@ class Log:
             column.append(number)
         self.kinds.append(kind)  # last: the event counts once it is whole
 
-    def finite(self, place: int) -> bool:
+    def finite(self, index: int) -> bool:
         """Whether every number of an event is finite."""
-        return all(isfinite(column[place]) for column in self.numbers)
+        return all(isfinite(column[index]) for column in self.numbers)
 
 
 class Entry(NamedTuple):
@@ -158,7 +158,7 @@ class Entry(NamedTuple):
     taken: bool  # False for a contribution to a branch that was not taken
 
 
-def number_of(value: Any) -> float:
+def primal_value(value: Any) -> float:
     """The value of a float or a dual number."""
     return float(getattr(value, "value", value))
 
@@ -166,27 +166,27 @@ def number_of(value: Any) -> float:
 class Run:
     """One sweep, or one update between sweeps."""
 
-    def __init__(self, phase: str, cast: Participants, iteration: int) -> None:
+    def __init__(self, phase: str, participants: Participants, iteration: int) -> None:
         self.phase = phase
-        self.cast = cast
+        self.cast = participants
         self.iteration = iteration
         self.log = Log()
         self.values: dict[int, float] = {}  # of a reverse sweep alone: what forward had computed
         self.slopes: dict[int, float | None] = {}  # of a forward sweep over dual numbers
         self.before: dict[int, float] = {}  # of an update: the old values, by row
         self.untaken: set[int] = set()  # of a reverse sweep: where a branch that was not taken is handed nothing
-        self.log.add(STARTED, cast.targets[0] if cast.targets else -1)
+        self.log.add(STARTED, participants.targets[0] if participants.targets else -1)
 
     def __len__(self) -> int:
         return len(self.log)
 
-    def entry(self, place: int) -> Entry:
-        log, taken = self.log, place not in self.untaken
-        numbers = [column[place] for column in log.numbers]
+    def entry(self, index: int) -> Entry:
+        log, is_taken = self.log, index not in self.untaken
+        numbers = [column[index] for column in log.numbers]
         return Entry._make(
-            [log.kinds[place], log.rows[place], log.consumers[place], log.positions[place], *numbers, taken]
+            [log.kinds[index], log.rows[index], log.consumers[index], log.positions[index], *numbers, is_taken]
         )
 
-    def operands_values(self, row: int, known: dict[int, float]) -> Sequence[float]:
+    def operands_values(self, row: int, known_values: dict[int, float]) -> Sequence[float]:
         """The values of a row's operands at this point of the run."""
-        return [known[operand] for operand in self.cast.operands(row)]
+        return [known_values[operand] for operand in self.cast.operands(row)]

@@ -19,7 +19,9 @@ class State:
     queue: OrderedDict[int, None] = field(default_factory=OrderedDict)  # of ready rows; both ends are near
     waiting: dict[int, int] = field(default_factory=dict)  # operands (forward) or uses (backward) still to come
     terms: dict[int, list[int]] = field(default_factory=dict)  # where in the run each row's contributions stand
-    handed: set[int] = field(default_factory=set)  # operand positions that the acting row of a reverse sweep served
+    served_positions: set[int] = field(
+        default_factory=set
+    )  # operand positions that the acting row of a reverse sweep served
     back: Participants | None = None  # whose reverse sweep this is
 
     @property
@@ -32,17 +34,17 @@ class State:
     def begin(self, run: Run) -> None:
         """Reset for a new run: clear what it will compute."""
         cast = run.cast
-        self.queue, self.handed, self.back = OrderedDict(), set(), cast if run.phase == BACKWARD else None
+        self.queue, self.served_positions, self.back = OrderedDict(), set(), cast if run.phase == BACKWARD else None
         if run.phase == UPDATE:
             return
         self.values, self.grads, self.terms = dict(run.values), {}, {}
-        before = cast.consumers if run.phase == BACKWARD else cast.operands
-        self.waiting = {row: len(before(row)) for row in cast.rows if not (self.back and row in cast.constants)}
+        dependencies = cast.consumers if run.phase == BACKWARD else cast.operands
+        self.waiting = {row: len(dependencies(row)) for row in cast.rows if not (self.back and row in cast.constants)}
 
-    def take(self, run: Run, place: int) -> list[int]:
+    def take(self, run: Run, index: int) -> list[int]:
         """Apply one event; returns the rows whose count of missing inputs went down by one."""
         log = run.log
-        kind, row, value = log.kinds[place], log.rows[place], log.numbers[3][place]
+        kind, row, value = log.kinds[index], log.rows[index], log.numbers[3][index]
         if kind == ENQUEUED:
             self.queue[row] = None
         elif kind in COMPUTED:
@@ -52,13 +54,17 @@ class State:
             return self._done(row, run.cast.consumers(row))
         elif kind == CONTRIBUTED:
             self.grads[row] = value
-            self.terms.setdefault(row, []).append(place)
-            self.handed.add(log.positions[place])
+            self.terms.setdefault(row, []).append(index)
+            self.served_positions.add(log.positions[index])
             return self._notify_waiting([row])
         elif kind == FINISHED:
             self.grads[row] = value
-            others = [operand for position, operand in enumerate(run.cast.operands(row)) if position not in self.handed]
-            self.handed.clear()
+            others = [
+                operand
+                for position, operand in enumerate(run.cast.operands(row))
+                if position not in self.served_positions
+            ]
+            self.served_positions.clear()
             return self._done(row, others)
         elif kind == MOVED:
             self.values[row] = value

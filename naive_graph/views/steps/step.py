@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...core.origin import Origin
+from ...graph.node_factory import CURRENT, handle
 from ...graph.nodes import Node
-from ...graph.registry import CURRENT, handle
 from . import describe
 from .recording import CONTRIBUTED, EVALUATED, FINISHED, KINDS, MOVED, READ, Entry, Run
 from .state import State
@@ -71,7 +71,7 @@ def make_step(index: int, run: Run, entry: Entry, state: State, changed: Sequenc
         **{name: getattr(entry, name) if contributed else None for name in SHARED},
         total=entry.value if contributed else None,
         arithmetic=describe.arithmetic(run, entry, state.values),
-        running=describe.running(run, entry.row, terms, entry.value) if contributed else "",
+        running=describe.format_running_sum(run, entry.row, terms, entry.value) if contributed else "",
         sentence=describe.sentence(run, entry, state.values),
         queue=tuple(state.ready),
         degrees={row: state.waiting[row] for row in changed},

@@ -14,7 +14,7 @@ from .state import State
 from .step import Step, make_step
 
 
-def _whole(starts: Sequence[tuple[Run, int]], index: int) -> int:
+def _last_full_run(starts: Sequence[tuple[Run, int]], index: int) -> int:
     """The last run at `index` or before that resets the state: an update continues from the state before it."""
     while index > 0 and starts[index][0].phase == UPDATE:
         index -= 1
@@ -56,11 +56,11 @@ class StepLog(Sequence[Step]):
     def __iter__(self) -> Iterator[Step]:
         return self.at(range(len(self)))
 
-    def at(self, places: Sequence[int]) -> Iterator[Step]:
+    def at(self, step_indices: Sequence[int]) -> Iterator[Step]:
         """The steps with these indices, which must ascend."""
-        return (step for step, _ in self.states(places))
+        return (step for step, _ in self.states(step_indices))
 
-    def states(self, places: Sequence[int]) -> Iterator[tuple[Step, State]]:
+    def states(self, step_indices: Sequence[int]) -> Iterator[tuple[Step, State]]:
         """The steps with these ascending indices, each with the state after it: one object, updated in place.
 
         Earlier runs are skipped, back to the last one that resets the state.
@@ -68,19 +68,19 @@ class StepLog(Sequence[Step]):
         starts, state = list(self._starts()), State()
         needed = set[int]()
         for run_index, (run, start) in enumerate(starts):
-            if bisect_left(places, start) < bisect_left(places, start + len(run)):
-                needed.update(range(_whole(starts, run_index), run_index + 1))
-        waiting = iter(places)
-        wanted_index = next(waiting, None)
+            if bisect_left(step_indices, start) < bisect_left(step_indices, start + len(run)):
+                needed.update(range(_last_full_run(starts, run_index), run_index + 1))
+        remaining = iter(step_indices)
+        target_index = next(remaining, None)
         for run, start in (starts[needed_run] for needed_run in sorted(needed)):
             state.begin(run)
             for index in range(start, start + len(run)):
-                if wanted_index is None:
+                if target_index is None:
                     return
                 changed = state.take(run, index - start)
-                if index == wanted_index:
+                if index == target_index:
                     yield make_step(index, run, run.entry(index - start), state, changed), state
-                    wanted_index = next(waiting, None)
+                    target_index = next(remaining, None)
 
     def find(
         self,
@@ -103,20 +103,20 @@ class StepLog(Sequence[Step]):
         if kind is not None and kind not in KINDS:
             raise NodeError(f"There is no kind of step {kind!r}. The kinds are: {', '.join(KINDS)}.")
         row = None if node is None else rows_of([node], "find")[0]
-        wanted = None if kind is None else KINDS.index(kind)
-        places = [
+        kind_number = None if kind is None else KINDS.index(kind)
+        matching_steps = [
             start + offset
             for run, start in self._starts()
             if (phase is None or run.phase == phase)
             and (iteration is None or run.iteration == iteration)
             and (node is None or run.cast.tables is node.tables)
-            for offset, (event_kind, its) in enumerate(zip(run.log.kinds, run.log.rows))
-            if (wanted is None or event_kind == wanted)
-            and (row is None or its == row)
-            and (operator is None or (its >= 0 and run.cast.then.kind(its) == operator))
+            for offset, (event_kind, event_row) in enumerate(zip(run.log.kinds, run.log.rows))
+            if (kind_number is None or event_kind == kind_number)
+            and (row is None or event_row == row)
+            and (operator is None or (event_row >= 0 and run.cast.then.kind(event_row) == operator))
             and (finite is None or run.log.finite(offset) == finite)
         ]
-        return list(self.at(places))
+        return list(self.at(matching_steps))
 
     def table(self, first: int = 0, count: int = 60) -> str:
         """The steps as lines of text."""

@@ -6,7 +6,7 @@ names       scopes as its boxes
 tensors     the same of tensor nodes
 """
 
-from ...core.imports import door
+from ...core.optional_deps import door
 
 with door("TensorBoard's files need", "tensorboard"):
     import tensorboard.compat.proto as _proto  # noqa: F401

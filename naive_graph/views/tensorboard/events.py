@@ -19,7 +19,7 @@ from tensorboard.compat.proto import event_pb2, summary_pb2
 from tensorboard.summary.writer.record_writer import RecordWriter
 
 from ...core.files import path_of
-from ...core.imports import defer_sigint
+from ...core.optional_deps import defer_sigint
 from ...errors import HistoryError
 from .graphs import graph_def
 
@@ -33,41 +33,41 @@ class EventFile:
 
     def __init__(self, folder: Any, graph: Any = None) -> None:
         self.folder = path_of(folder, HistoryError)
-        drawn = None if graph is None else graph_def(graph).SerializeToString()
+        serialized_graph = None if graph is None else graph_def(graph).SerializeToString()
         name = f"events.out.tfevents.{int(time.time())}.{socket.gethostname()}.{os.getpid()}.{next(NUMBERS)}"
         self.path, self.steps = self.folder / name, 0
         # What an earlier run left in the folder is no longer shown: this one begins at step 0.
         began = event_pb2.SessionLog(status=event_pb2.SessionLog.START)
-        events = [_event(file_version="brain.Event:2"), _event(session_log=began)]
-        if drawn is not None:
-            events.append(_event(graph_def=drawn))
+        events = [_make_event(file_version="brain.Event:2"), _make_event(session_log=began)]
+        if serialized_graph is not None:
+            events.append(_make_event(graph_def=serialized_graph))
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             with open(self.path, "xb"):
                 pass
         except (OSError, ValueError) as error:
-            raise self._failure(error) from None
+            raise self._write_error(error) from None
         self._append(events)
 
     def follow(self, steps: Sequence[dict[str, float]]) -> None:
         """Write the steps that are not in the file yet. Raises HistoryError; what was not written is, next time."""
         while self.steps < len(steps):
             end = min(len(steps), self.steps + TOGETHER)
-            events = [_scalars(index, steps[index]) for index in range(self.steps, end)]
+            events = [_scalar_event(index, steps[index]) for index in range(self.steps, end)]
             with defer_sigint():  # else a step could be written twice
                 self._append(events)
                 self.steps = end
 
-    def spread(self, at: int, arrays: Mapping[str, Any]) -> None:
+    def spread(self, step_index: int, arrays: Mapping[str, Any]) -> None:
         """Write a histogram of each array at a step, under its name."""
-        event = _event(step=at, summary=summary_pb2.Summary())
+        event = _make_event(step=step_index, summary=summary_pb2.Summary())
         for name, array in arrays.items():
             numbers = np.asarray(array, float).ravel()
             numbers = numbers[np.isfinite(numbers)]
             counts, ends = np.histogram(numbers, BARS)
-            shown = {"min": ends[0], "max": ends[-1], "num": numbers.size, "sum": numbers.sum(),
+            histogram_fields = {"min": ends[0], "max": ends[-1], "num": numbers.size, "sum": numbers.sum(),
                      "sum_squares": numbers @ numbers, "bucket_limit": ends[1:], "bucket": counts}  # fmt: skip
-            event.summary.value.add(tag=name, histo=summary_pb2.HistogramProto(**shown))
+            event.summary.value.add(tag=name, histo=summary_pb2.HistogramProto(**histogram_fields))
         self._append([event])
 
     def _append(self, events: Sequence[Any]) -> None:
@@ -79,9 +79,9 @@ class EventFile:
             with open(self.path, "r+b", buffering=0) as file:
                 _write(file, records.getvalue())
         except OSError as error:
-            raise self._failure(error) from None
+            raise self._write_error(error) from None
 
-    def _failure(self, error: Any) -> HistoryError:
+    def _write_error(self, error: Any) -> HistoryError:
         """The error for a file that cannot be written; the history in memory is complete."""
         why = getattr(error, "strerror", None) or error
         return HistoryError(
@@ -94,21 +94,21 @@ def _write(file: Any, data: bytes) -> None:
     """Append all of it. A disk that is full, or a Ctrl-C, leaves the file as it was: a torn record would end it."""
     start = file.seek(0, os.SEEK_END)
     try:
-        rest = memoryview(data)
-        while rest:
-            rest = rest[file.write(rest) :]
+        remaining = memoryview(data)
+        while remaining:
+            remaining = remaining[file.write(remaining) :]
     except BaseException:
         file.truncate(start)
         raise
 
 
-def _event(**what: Any) -> Any:
+def _make_event(**what: Any) -> Any:
     return event_pb2.Event(wall_time=time.time(), **what)
 
 
-def _scalars(index: int, step: dict[str, float]) -> Any:
+def _scalar_event(index: int, step: dict[str, float]) -> Any:
     """The event of one step, each series under its name. TensorBoard keeps float32."""
-    event = _event(step=index, summary=summary_pb2.Summary())
+    event = _make_event(step=index, summary=summary_pb2.Summary())
     for name, number in step.items():
         event.summary.value.add(tag=name, simple_value=number)
     return event

@@ -13,17 +13,17 @@ from ...core.records import Scope
 from ...core.rules import BY_NUMBER, Arithmetic
 from ...errors import HistoryError
 from ...graph.graph import Graph
+from ...graph.node_factory import CURRENT
 from ...graph.nodes import Node, rows_of
-from ...graph.registry import CURRENT
 from ..drawing.scene import KIND_NAMES
-from .names import Item, names_of
+from .names import GraphItem, item_paths
 
 MOST = 20_000  # nodes, beyond which a browser takes minutes
 
 
 def graph_def(what: Any) -> Any:
     """The GraphDef of a node, of several, of tensors, of a Sequential, or of the whole Graph. Raises HistoryError."""
-    items = list(_items(what))
+    items = list(_collect_items(what))
     if len(items) > MOST:
         raise HistoryError(
             f"A graph of {len(items):,} nodes is too large for TensorBoard, which shows up to {MOST:,}. Give it "
@@ -31,7 +31,7 @@ def graph_def(what: Any) -> Any:
         )
     graph = graph_pb2.GraphDef()
     graph.versions.producer = 22  # shapes are stated
-    names = names_of(items)
+    names = item_paths(items)
     for item in items:
         op = "Const" if item.op == "constant" else item.op  # which TensorBoard draws small
         node = graph.node.add(name=names[item.key], op=op, input=[names[source] for source in item.sources])
@@ -44,38 +44,40 @@ def graph_def(what: Any) -> Any:
     return graph
 
 
-def _items(what: Any) -> Iterator[Item]:
+def _collect_items(what: Any) -> Iterator[GraphItem]:
     what = what.expand() if hasattr(type(what), "expand") else what
     first = what[0] if isinstance(what, (list, tuple)) and what else what
     if hasattr(what, "streams"):
-        return _of_flow(what)
+        return _items_of_dataflow(what)
     if isinstance(first, Arithmetic) and not isinstance(first, Node):
-        from .tensors import items_of  # brings NumPy
+        from .tensors import tensor_items  # brings NumPy
 
-        return items_of(what)
+        return tensor_items(what)
     if what is not Graph and not isinstance(first, Node):
         raise HistoryError(f"TensorBoard draws a node, tensors, a Sequential or Graph, not {shortened(what)}.")
-    return _of_rows(CURRENT.tables.live_rows() if what is Graph else ancestors(CURRENT.tables, rows_of(what, "graph=")))
+    return _items_of_rows(
+        CURRENT.tables.live_rows() if what is Graph else ancestors(CURRENT.tables, rows_of(what, "graph="))
+    )
 
 
-def _of_rows(rows: Iterable[int]) -> Iterator[Item]:
+def _items_of_rows(rows: Iterable[int]) -> Iterator[GraphItem]:
     """The nodes of the scalar graph."""
     tables = CURRENT.tables
     for row in rows:
         kind, value = tables.operators[row], tables.value(row)
         op = KIND_NAMES.get(kind) or BY_NUMBER[kind].name
         notes = {} if value is None else {"value": repr(value)}
-        yield Item(row, tables.name(row) or op, op, tables.scope(row), tables.operands(row), (), notes)
+        yield GraphItem(row, tables.name(row) or op, op, tables.scope(row), tables.operands(row), (), notes)
 
 
-def _of_flow(flow: Any) -> Iterator[Item]:
+def _items_of_dataflow(flow: Any) -> Iterator[GraphItem]:
     """The operators of a dataflow; a splitjoin is a box."""
     boxes = {name.partition(".")[0]: Scope(name.partition(".")[0]) for name in flow.operators if "." in name}
     for flow_stream in flow.streams.values():
         if not flow_stream.writer:
-            yield Item(f"in {flow_stream.name}", flow_stream.name, "stream", None, (), flow_stream.shape)
+            yield GraphItem(f"in {flow_stream.name}", flow_stream.name, "stream", None, (), flow_stream.shape)
     for name, operator in flow.operators.items():
         streams = [flow.streams[input_] for input_ in operator.inputs]
         shape = flow.streams[operator.outputs[0]].shape if operator.outputs else ()
         sources = [stream.writer or f"in {stream.name}" for stream in streams]
-        yield Item(name, name.rpartition(".")[2], operator.kind, boxes.get(name.partition(".")[0]), sources, shape)
+        yield GraphItem(name, name.rpartition(".")[2], operator.kind, boxes.get(name.partition(".")[0]), sources, shape)

@@ -10,7 +10,7 @@ from ...core.records import Scope, around
 from ..drawing.folding import short
 
 
-class Item(NamedTuple):
+class GraphItem(NamedTuple):
     """A node of any kind: unique key, name, operator, scope, keys of its sources, shape, attributes."""
 
     key: Any
@@ -22,7 +22,7 @@ class Item(NamedTuple):
     notes: Mapping[str, Any] = {}
 
 
-def names_of(items: Sequence[Item]) -> dict[Any, str]:
+def item_paths(items: Sequence[GraphItem]) -> dict[Any, str]:
     """A path for each node. Two of one name, and two scopes of one name, get numbers."""
     counts: dict[str, int] = {}
     paths: dict[Scope | None, str] = {None: ""}

@@ -8,11 +8,11 @@ from typing import Any
 from ...tensor.base import TensorNode, check_tensors
 from ...tensor.differentiate import ancestors
 from ...tensor.nodes import LeafNode, LinearNode
-from ...tensor.selection import SelectionNode
-from .names import Item
+from ...tensor.sparse_selector import SelectionNode
+from .names import GraphItem
 
 
-def items_of(what: Any) -> Iterator[Item]:
+def tensor_items(what: Any) -> Iterator[GraphItem]:
     """All tensors that these are made of; how entries are picked is a property, and no node."""
     results = [what] if isinstance(what, TensorNode) else list(what)
     check_tensors("graph=", results)
@@ -20,10 +20,10 @@ def items_of(what: Any) -> Iterator[Item]:
         if not isinstance(node, SelectionNode):
             sources = [source for source in node.sources if not isinstance(source, SelectionNode)]
             notes = {"kind": node.kind, **(node.properties if node.call else {})}
-            yield Item(
+            yield GraphItem(
                 node,
-                node.given_name or _name_applied(node),
-                _name_applied(node),
+                node.given_name or _operator_name(node),
+                _operator_name(node),
                 node.scope,
                 sources,
                 node.shape,
@@ -31,7 +31,7 @@ def items_of(what: Any) -> Iterator[Item]:
             )
 
 
-def _name_applied(node: TensorNode) -> str:
+def _operator_name(node: TensorNode) -> str:
     """The name of the node's operator, or the kind of its entries' computation."""
     if isinstance(node, LeafNode):
         return node.leaf_type.name.lower()

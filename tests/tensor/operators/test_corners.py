@@ -14,7 +14,7 @@ from naive_graph.core.rules import RULES  # noqa: E402
 from naive_graph.tensor import DAGExecutionEngine  # noqa: E402
 from naive_graph.tensor.evaluation.entries import VALUES  # noqa: E402
 from naive_graph.tensor.operators.check import ExampleCall  # noqa: E402
-from naive_graph.tensor.operators.examples import numbers  # noqa: E402
+from naive_graph.tensor.operators.examples import example_array  # noqa: E402
 
 ROWS = sorted({operators()[name].name for name in operators()})
 REACH = 2e-5
@@ -74,7 +74,9 @@ def test_a_derivative_is_the_slope_or_lies_between_those_of_both_sides(name):
                 loss = case.loss()
                 agree_with_both_sides(loss, leaves)
                 if leaves:
-                    slopes = [(each * numbers(each.shape, 5, (0.5, 1.5))).sum() for each in loss.gradients(leaves)]
+                    slopes = [
+                        (each * example_array(each.shape, 5, (0.5, 1.5))).sum() for each in loss.gradients(leaves)
+                    ]
                     agree_with_both_sides(reduce(add, slopes), leaves[:1])
 
 

@@ -16,8 +16,8 @@ from torch_says import KEYWORDS, TORCH, of_rule  # noqa: E402
 from naive_graph import Graph, LeafNode, operators  # noqa: E402
 from naive_graph.errors import ShapeError  # noqa: E402
 from naive_graph.tensor.operators.check import ExampleCall  # noqa: E402
-from naive_graph.tensor.operators.examples import numbers  # noqa: E402
-from naive_graph.tensor.operators.table import OfRule  # noqa: E402
+from naive_graph.tensor.operators.examples import example_array  # noqa: E402
+from naive_graph.tensor.operators.table import RuleOperator  # noqa: E402
 
 WILD = [0.0, -0.0, 1.0, -1.5, 0.5, np.inf, -np.inf, np.nan, 5e-324]
 ROWS = sorted({operators()[name].name for name in operators()})
@@ -58,7 +58,7 @@ def in_torch(row, case):
         return leaves.get(given)
 
     operands = {name: theirs(case.given.get(name)) for name in row.operand_names}
-    if isinstance(row, OfRule):
+    if isinstance(row, RuleOperator):
         return [of_rule(row.name)(*operands.values())], leaves
     due = TORCH[row.name](**operands, **case.results[0].properties) if row.name in KEYWORDS else (
         TORCH[row.name](*operands.values(), **case.results[0].properties)
@@ -96,7 +96,9 @@ def test_a_row_agrees_with_torch_beside_nasty_numbers(name, seed, share, data):
         for ours, other in zip(case.results, due, strict=True):
             assert not differ(ours.eval(), other.detach(), name).any(), (ours.eval(), other)
         case.loss().backward()
-        total = sum((each * torch.tensor(numbers(each.shape, 3 + at, (0.5, 1.5)))).sum() for at, each in enumerate(due))
+        total = sum(
+            (each * torch.tensor(example_array(each.shape, 3 + at, (0.5, 1.5)))).sum() for at, each in enumerate(due)
+        )
         if total.requires_grad:
             total.backward()
         for ours, other in leaves.items():

@@ -9,7 +9,7 @@ pytest.importorskip("opt_einsum")
 
 from naive_graph import Graph, draw, operators  # noqa: E402
 from naive_graph.errors import ArityError, NaiveGraphError, OperatorNameError, PropertyError  # noqa: E402
-from naive_graph.graph.registry import CURRENT  # noqa: E402
+from naive_graph.graph.node_factory import CURRENT  # noqa: E402
 from naive_graph.tensor.operators.check import PROMISES, ExampleCall  # noqa: E402
 
 ROWS = sorted({operators()[name].name for name in operators()})

@@ -13,10 +13,10 @@ from torch_says import KEYWORDS, TORCH  # noqa: E402
 from naive_graph import Graph, operators  # noqa: E402
 from naive_graph.errors import ShapeError  # noqa: E402
 from naive_graph.tensor.operators.check import ExampleCall  # noqa: E402
-from naive_graph.tensor.operators.examples import example, numbers  # noqa: E402
-from naive_graph.tensor.operators.table import OfRule  # noqa: E402
+from naive_graph.tensor.operators.examples import example, example_array  # noqa: E402
+from naive_graph.tensor.operators.table import RuleOperator  # noqa: E402
 
-ROWS = sorted({operators()[name].name for name in operators() if not isinstance(operators()[name], OfRule)})
+ROWS = sorted({operators()[name].name for name in operators() if not isinstance(operators()[name], RuleOperator)})
 
 
 def compare(row, each):
@@ -43,7 +43,9 @@ def compare(row, each):
         assert ours.shape == tuple(other.shape)
         np.testing.assert_allclose(np.array(ours.eval()), other.detach().numpy(), rtol=1e-12, atol=1e-12)
     case.loss().backward()
-    total = sum((each * torch.tensor(numbers(each.shape, 3 + at, (0.5, 1.5)))).sum() for at, each in enumerate(due))
+    total = sum(
+        (each * torch.tensor(example_array(each.shape, 3 + at, (0.5, 1.5)))).sum() for at, each in enumerate(due)
+    )
     if total.requires_grad:
         total.backward()
     flat = [one for name in row.operand_names for one in _flat(case.given.get(name))]

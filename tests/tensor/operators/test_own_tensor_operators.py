@@ -16,7 +16,7 @@ from naive_graph.errors import OperandError, OperatorNameError, PropertyError, S
 from naive_graph.tensor import example  # noqa: E402
 from naive_graph.tensor.operators.mapping import Onnx  # noqa: E402
 from naive_graph.tensor.operators.properties import Places, Tensor, between  # noqa: E402
-from naive_graph.tensor.operators.table import TABLE, OfRule  # noqa: E402
+from naive_graph.tensor.operators.table import TABLE, RuleOperator  # noqa: E402
 
 ENGINES = ("reference", "compiled", "runs")
 pytestmark = pytest.mark.usefixtures("table_apart")
@@ -55,7 +55,7 @@ def test_a_name_defined_twice_is_refused():
 
 def test_no_operator_of_numbers_has_the_name_of_one_of_tensors():
     centred(also=["middled"])
-    rows = {name for name, row in operators().items() if not isinstance(row, OfRule)}
+    rows = {name for name, row in operators().items() if not isinstance(row, RuleOperator)}
     assert rows == TAKEN and {"centred", "middled", "softmax", "huber"} <= rows
     for name in ("softmax", "huber", "middled"):
         with pytest.raises(OperatorNameError, match=f"'{name}' exists already"):

@@ -1,4 +1,4 @@
-"""Did you mean ...? Error hints for unknown attributes, arguments and names that other libraries use (guesses.toml)."""
+"""Did you mean ...? Hints for unknown attributes, arguments and names of other libraries (did_you_mean.toml)."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ OWNERS = {
 
 
 @cache
-def guesses(owner: str) -> dict[str, str]:
-    """Names of other libraries that belong to an owner, each with what to write here; from guesses.toml.
+def names_elsewhere(owner: str) -> dict[str, str]:
+    """Names of other libraries that belong to an owner, each with what to write here; from did_you_mean.toml.
 
     owner: one of the values of OWNERS, "argument" for names of arguments, or "numpy" for NumPy's functions.
 
-    >>> guesses("node")["zero_grad"]
+    >>> names_elsewhere("node")["zero_grad"]
     'Graph.kill_grad()'
     """
     rows = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))["guess"]
@@ -44,15 +44,17 @@ def advice(name: str, owner: str) -> str | None:
     >>> advice("state_dict", "node")
     'model.save(path), network.save(path) or trainer.save(path)'
     """
-    return next((guesses(kind)[name] for kind in (owner, *OWNERS.values()) if name in guesses(kind)), None)
+    return next(
+        (names_elsewhere(kind)[name] for kind in (owner, *OWNERS.values()) if name in names_elsewhere(kind)), None
+    )
 
 
-def near(name: object, names: Iterable[str], says: str = " Did you mean {!r}?") -> str:
+def suggest(name: object, names: Iterable[str], says: str = " Did you mean {!r}?") -> str:
     """A hint with the name that is nearest to a wrong one; empty if none is near. says: its format.
 
     A name that the wrong one begins with counts as near, since operators are often abbreviations.
 
-    >>> near("lgo", ["log", "sin"]), near("cosine", ["sin", "cos"]), near("loss", ["sin"])
+    >>> suggest("lgo", ["log", "sin"]), suggest("cosine", ["sin", "cos"]), suggest("loss", ["sin"])
     (" Did you mean 'log'?", " Did you mean 'cos'?", '')
     """
     text, candidates = name if isinstance(name, str) else "", list(islice(names, MOST))
@@ -61,7 +63,7 @@ def near(name: object, names: Iterable[str], says: str = " Did you mean {!r}?") 
     return says.format(nearest[0]) if nearest else ""
 
 
-def refuse(who: str, name: str, owner: str, of: Any) -> NoReturn:
+def raise_unknown_attribute(who: str, name: str, owner: str, of: Any) -> NoReturn:
     """Raise UnknownNameError for an unknown attribute, with a hint if another library uses that name."""
     to_write = advice(name, owner)
     hint = f" Write {to_write}." if to_write else ""
@@ -72,11 +74,11 @@ def refuse(who: str, name: str, owner: str, of: Any) -> NoReturn:
 # --- calls that do not fit ----------------------------------------------------
 
 
-def misfit(function: Callable[..., Any], arguments: tuple[Any, ...], named: Mapping[str, Any]) -> ArityError:
+def describe_misfit(function: Callable[..., Any], arguments: tuple[Any, ...], named: Mapping[str, Any]) -> ArityError:
     """The ArityError for a call with wrong arguments: it says what is wrong, and how the function is called.
 
     >>> def draw(what, direction="LR"): ...
-    >>> print(misfit(draw, (), {"filename": "a.svg"}))
+    >>> print(describe_misfit(draw, (), {"filename": "a.svg"}))
     draw: it takes no filename=. Write draw(f).save("graph.svg"), or history.plot().save("history.svg").
     """
     if isinstance(function, MethodType):
@@ -94,10 +96,12 @@ def misfit(function: Callable[..., Any], arguments: tuple[Any, ...], named: Mapp
     signature = signature.replace(parameters=[*signature.parameters.values()][:skipped] + parameters)
     of_a_class = bool(arguments) and isinstance(arguments[0], type)
     usage = f"{who if of_a_class else who.rpartition('.')[2]}({', '.join(map(_format_parameter, parameters))})"
-    parameter_names, hints = {parameter.name for parameter in parameters}, guesses("argument")
+    parameter_names, hints = {parameter.name for parameter in parameters}, names_elsewhere("argument")
     unknown = next((name for name in named if name not in parameter_names), None)
     if unknown is not None:
-        hint = f" Write {hints[unknown]}." if unknown in hints else near(unknown, parameter_names, " Did you mean {}=?")
+        hint = (
+            f" Write {hints[unknown]}." if unknown in hints else suggest(unknown, parameter_names, " Did you mean {}=?")
+        )
         return ArityError(f"{who}: it takes no {unknown}=.{hint or f' Write {usage}.'}")
     try:
         signature.bind(*arguments, **named)
@@ -120,7 +124,7 @@ def _format_parameter(parameter: inspect.Parameter) -> str:
 def explains(function: Callable[P, R]) -> Callable[P, R]:
     """Decorator: a call with wrong arguments raises an ArityError that says how the function is called.
 
-    >>> explains(near)("lgo")
+    >>> explains(suggest)("lgo")
     Traceback (most recent call last):
     naive_graph.errors.ArityError: near: missing a required argument: 'names'. Write near(name, names, says=...).
     """
@@ -132,7 +136,7 @@ def explains(function: Callable[P, R]) -> Callable[P, R]:
         except TypeError as error:
             if error.__traceback__ is None or error.__traceback__.tb_next is not None:
                 raise  # raised inside the function
-            raise misfit(function, arguments, named) from None
+            raise describe_misfit(function, arguments, named) from None
 
     return call
 
@@ -168,4 +172,4 @@ class Suggesting:
     if not TYPE_CHECKING:  # type checkers shall report unknown names
 
         def __getattr__(self, name: str) -> NoReturn:
-            refuse(f"This {type(self).__name__}", name, self._owner, self)
+            raise_unknown_attribute(f"This {type(self).__name__}", name, self._owner, self)

@@ -1,4 +1,4 @@
-"""`Row`, the definition of a tensor operator: one row of the operator registry (table.py).
+"""`OperatorDef`, the definition of a tensor operator: one row of the operator registry (table.py).
 
 It wraps a Python function. Parameters without a kind annotation are operands (tensors), the others are
 properties (attributes; see properties.py). The function returns a composition of the four kinds of node, or
@@ -24,19 +24,19 @@ from weakref import WeakKeyDictionary
 from ...core.tables import Tables
 from ...errors import ArityError, BudgetError, NumberError, OperandError, ShapeError
 from ...graph.graph import scope
-from ...graph.registry import CURRENT, check_name
+from ...graph.node_factory import CURRENT, check_name
 from ..arithmetic import as_tensor
 from ..base import Call, TensorNode, serials, size_of
 from ..nodes import LeafNode, TransformNode
 from .examples import Example
-from .facts import check_derivative, check_facts, checked_slopes
-from .mapping import Name
-from .signature import MISSING, RowParameter, parameters_of, taken, with_type
+from .mapping import ForeignOperator
+from .signature import MISSING, OperatorParameter, describe_value, parse_parameters, taken
+from .validate_def import check_definition, check_derivative, checked_gradients
 
 MOST_ENTRIES = 10**10  # the largest result: 80 GB
 
 
-class Row:
+class OperatorDef:
     """One tensor operator. Called with operands and properties, it returns a tensor, or several.
 
     shape: the shape rule, a function of some of the parameters by name (operands as shapes), which returns the
@@ -49,7 +49,7 @@ class Row:
     domain: the interval from which numbers for examples are drawn.
 
     >>> from naive_graph.tensor import softmax
-    >>> isinstance(softmax, Row), str(softmax.usage())
+    >>> isinstance(softmax, OperatorDef), str(softmax.usage())
     (True, 'softmax(x, axis=-1)')
     """
 
@@ -62,15 +62,15 @@ class Row:
         name: str | None = None,
         shape: Callable[..., Any] | None = None,
         derivative: Callable[..., Any] | None = None,
-        onnx: Name | Sequence[Name] = (),
-        tensorflow: Name | Sequence[Name] = (),
+        onnx: ForeignOperator | Sequence[ForeignOperator] = (),
+        tensorflow: ForeignOperator | Sequence[ForeignOperator] = (),
         examples: Sequence[Example] = (),
         domain: tuple[float, float] = (-1.5, 1.5),
         smooth: bool = True,
         also: Sequence[str] = (),
     ) -> None:
         update_wrapper(self, function)
-        check_facts(
+        check_definition(
             function.__name__, name=name, shape=shape, derivative=derivative, onnx=onnx, tensorflow=tensorflow,
             examples=examples, domain=domain, smooth=smooth, also=also,
         )  # fmt: skip
@@ -86,7 +86,7 @@ class Row:
         if derivative:
             check_derivative(self, derivative)
         self.smooth, self.domain, self.also = smooth, domain, tuple(also)
-        self.mappings = [*_names(onnx), *_names(tensorflow)]
+        self.mappings = [*_mapping_list(onnx), *_mapping_list(tensorflow)]
         self.examples = list(examples)
         self.shape = shape
         self._asked = list(inspect.signature(shape).parameters) if shape else []
@@ -97,8 +97,8 @@ class Row:
                     f"Operator '{self.name}': its shape rule asks for {argument!r}. Take of {self.names}."
                 )
 
-    def _parameters(self) -> list[RowParameter]:
-        return parameters_of(self.name, self.function)
+    def _parameters(self) -> list[OperatorParameter]:
+        return parse_parameters(self.name, self.function)
 
     def __repr__(self) -> str:
         return f"<operator {self.usage()}>"
@@ -120,7 +120,7 @@ class Row:
         """The call with all parameters and defaults, such as "softmax(x, axis=-1)"."""
         return f"{self.name}({', '.join(map(self._shown, self.parameters))})"
 
-    def _shown(self, parameter: RowParameter) -> str:
+    def _shown(self, parameter: OperatorParameter) -> str:
         return parameter.name if parameter.default is MISSING else f"{parameter.name}={parameter.default!r}"
 
     # --- calling ---
@@ -140,11 +140,11 @@ class Row:
         Raises ArityError, OperandError or PropertyError. Calls no function of the operator.
         """
         if len(given) > len(self.names) or not named.keys() <= self.by_name.keys():
-            raise ArityError(self._misfit(given, named))
+            raise ArityError(self._arity_message(given, named))
         values = dict(zip(self.names, given))
         if named:
             if not named.keys().isdisjoint(values):
-                raise ArityError(self._misfit(given, named))
+                raise ArityError(self._arity_message(given, named))
             values.update(named)
         arguments = {}
         for parameter in self.parameters:
@@ -158,7 +158,7 @@ class Row:
                 arguments[parameter.name] = taken(self.name, parameter, values[parameter.name])
         return arguments
 
-    def _misfit(self, positional_arguments: Sequence[Any], named: Mapping[str, Any]) -> str:
+    def _arity_message(self, positional_arguments: Sequence[Any], named: Mapping[str, Any]) -> str:
         unknown = [name for name in named if name not in self.by_name]
         twice = [name for name in self.names[: len(positional_arguments)] if name in named]
         what = f"has no {unknown[0]!r}" if unknown else f"was given {twice[0]!r} twice" if twice else (
@@ -166,7 +166,7 @@ class Row:
         )  # fmt: skip
         return f"{self.name} {what}. Write {self.usage()}."
 
-    def _operand(self, parameter: RowParameter, value: Any) -> Any:
+    def _operand(self, parameter: OperatorParameter, value: Any) -> Any:
         if value is None and parameter.operand.optional:
             return None
         try:
@@ -177,7 +177,7 @@ class Row:
             return as_tensor(value)
         except (NumberError, OperandError) as error:
             raise OperandError(
-                f"{self.name}: operand {parameter.name} is {with_type(value)}, which is no tensor: {error}"
+                f"{self.name}: operand {parameter.name} is {describe_value(value)}, which is no tensor: {error}"
                 " Give a tensor node, an array, a number or a scalar node."
             ) from None
 
@@ -186,7 +186,7 @@ class Row:
         expected = self.result_shape(values)
         check_size(self.name, expected)  # before the composition, which may allocate a table of that size
         check_name(name)
-        label = name or unique(CURRENT.tables, self.name)
+        label = name or unique_call_name(CURRENT.tables, self.name)
         first = next(serials)
         with scope(label):
             try:
@@ -244,12 +244,12 @@ class Row:
         """The custom vjp: for each operand a tensor of its shape, or None."""
         assert self.derivative is not None
         derivatives = self.derivative(adjoint, result, *operands, **properties)
-        return checked_slopes(self.name, derivatives, dict(zip(self.operand_names, operands)))
+        return checked_gradients(self.name, derivatives, dict(zip(self.operand_names, operands)))
 
     def _own(self, node: Any, first: int) -> TensorNode:
         """The node if this call created it; else (an operand returned as is) an identity transform of it."""
         if not isinstance(node, TensorNode):
-            raise OperandError(f"Operator '{self.name}' returned {with_type(node)}, and not a tensor.")
+            raise OperandError(f"Operator '{self.name}' returned {describe_value(node)}, and not a tensor.")
         if node.serial > first:
             return node
         same = range(1, node.rank + 1)
@@ -266,8 +266,8 @@ def _remove_frame(node: TensorNode, first: int) -> None:
         node.scope = outer
 
 
-def _names(mappings: Name | Sequence[Name]) -> list[Name]:
-    return [mappings] if isinstance(mappings, Name) else list(mappings)
+def _mapping_list(mappings: ForeignOperator | Sequence[ForeignOperator]) -> list[ForeignOperator]:
+    return [mappings] if isinstance(mappings, ForeignOperator) else list(mappings)
 
 
 def check_size(who: str, shapes: Any) -> None:
@@ -289,7 +289,7 @@ def _shape_of(operand: Any) -> Any:
 _COUNTS: WeakKeyDictionary[Tables, dict[str, int]] = WeakKeyDictionary()
 
 
-def unique(tables: Tables, name: str) -> str:
+def unique_call_name(tables: Tables, name: str) -> str:
     """A name that no other call in this graph has: conv2d, conv2d_1, conv2d_2 ..."""
     counts = _COUNTS.get(tables)
     if counts is None:

@@ -34,19 +34,19 @@ class Callee(NamedTuple):
     text: str = ""
 
 
-def by_address(*given: Any) -> Any:
+def native_only(*given: Any) -> Any:
     """Placeholder for a call through a table of addresses: call_x(table, index, *arguments of the kernel)."""
     raise NotImplementedError("Only machine code can call a kernel by its address.")
 
 
-call_run = call_rule = call_partials = by_address  # their types are in `machine.KERNELS`
+call_run = call_rule = call_partials = native_only  # their types are in `machine.KERNELS`
 
 
 def result_type(tree: ast.FunctionDef) -> str:
     return SCALARS[ast.unparse(tree.returns) if tree.returns is not None else "None"]
 
 
-class FunctionText:
+class FunctionBuilder:
     """Builds the lines of one LLVM function: names, labels and conversions."""
 
     def __init__(self, tree: ast.FunctionDef) -> None:
@@ -71,7 +71,7 @@ class FunctionText:
         self.jump(label)
         self.lines.append(f"{label}:")
 
-    def slot(self, stem: str, kind: str) -> str:
+    def allocate(self, stem: str, kind: str) -> str:
         name = f"%{self.name(stem)}"
         self.slots.append(f"{name} = alloca {kind}")
         return name

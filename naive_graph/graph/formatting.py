@@ -56,7 +56,7 @@ def write_formula(tables: Tables, plan: Plan, style: str = "text", most_lines: i
     return show_formula(definitions, result, style, most_lines)
 
 
-def one_line(tables: Tables, row: int) -> str:
+def summarize_node(tables: Tables, row: int) -> str:
     """Name, formula and value of a node, as far as it has them: `f = log(x) = 1.5`. A long formula is left out."""
     kind, name, value = tables.operators[row], tables.name(row), tables.value(row)
     parts = [name] if name and kind >= 0 else []
@@ -82,12 +82,12 @@ def _short_formula(tables: Tables, row: int) -> str | None:
     return text if len(text) <= WIDTH and "\n" not in text else None
 
 
-def printed_tables(tables: Tables, plan: Plan) -> Printed:
+def format_tables(tables: Tables, plan: Plan) -> Printed:
     """The table of nodes, then the table of edges, of everything in the plan."""
     rows = sorted(plan.rows)
     sources, targets = tables.edges(rows)
-    shown = [list(node_row(tables, row)) for row in _ends(rows)]
-    edges = [[str(source), str(target)] for source, target in _ends(list(zip(sources, targets)))]
+    shown = [list(node_row(tables, row)) for row in _first_and_last(rows)]
+    edges = [[str(source), str(target)] for source, target in _first_and_last(list(zip(sources, targets)))]
     return Printed(
         f"nodes ({len(rows):,})\n{_table(['row', 'kind', 'name', 'value', 'grad'], shown, len(rows))}\n\n"
         f"edges ({len(sources):,})\n{_table(['source', 'target'], edges, len(sources))}"
@@ -100,12 +100,12 @@ def node_row(tables: Tables, row: int) -> tuple[str, str, str, str, str]:
         str(row),
         tables.kind(row),
         tables.name(row) or "",
-        shown_number(tables.value(row)),
-        shown_number(None if tables.grads_are_zero else tables.grad(row)),
+        format_number(tables.value(row)),
+        format_number(None if tables.grads_are_zero else tables.grad(row)),
     )
 
 
-def shown_number(value: float | None) -> str:
+def format_number(value: float | None) -> str:
     """Six significant digits; a dot for a number that was not computed."""
     return "." if value is None else f"{value:.6g}"
 
@@ -116,13 +116,13 @@ def node_html(tables: Tables, plan: Plan) -> str:
     text = write_formula(tables, plan, most_lines=8)
     if len(text) > 2000:
         text = f"{text[:1000]} ... {text[-900:]}"
-    facts = [tables.label(row), f"value {shown_number(tables.value(row))}"]
+    facts = [tables.label(row), f"value {format_number(tables.value(row))}"]
     if tables.grad(row) is not None:
-        facts.append(f"grad {shown_number(tables.grad(row))}")
+        facts.append(f"grad {format_number(tables.grad(row))}")
     return f"<div>{PRE}{escape(text)}</pre><small>{escape(', '.join(facts))}</small></div>"
 
 
-def _ends(items: Sequence[Item]) -> list[Item]:
+def _first_and_last(items: Sequence[Item]) -> list[Item]:
     """All items of a short list; the first and the last of a long one."""
     half = MOST_ROWS // 2
     return list(items) if len(items) <= MOST_ROWS else [*items[:half], *items[-half:]]
@@ -158,7 +158,7 @@ def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most // 2]}…{text[len(text) - (most - 1) // 2 :]}"
 
 
-def wrapped_to_terminal(text: str) -> str:
+def wrap_to_terminal(text: str) -> str:
     """The text wrapped to the terminal's width at the time of printing; 80 at most."""
     return wrap_text(text, min(WIDTH, max(NARROWEST, get_terminal_size((WIDTH, 24)).columns)))
 
@@ -191,7 +191,7 @@ def _table(head: list[str], lines: list[list[str]], size: int) -> str:
     return "\n".join(align_columns(rows))
 
 
-def written_code(tables: Tables, row: int, language: str, wrt: Sequence[int] | None, name: str) -> Printed:
+def generate_code(tables: Tables, row: int, language: str, wrt: Sequence[int] | None, name: str) -> Printed:
     """The row's value and gradient as code. wrt: rows of leaves; None: all leaves that it depends on."""
     from ..core.arithmetics.code import code, is_name
     from ..core.arithmetics.translate import LANGUAGES

@@ -110,7 +110,7 @@ def door(who: str = "Compiled code needs", extra: str = "engines") -> Iterator[N
         raise MissingToolError(f"{who} {what}") from error
 
 
-class Missing:
+class MissingModule:
     """Stands for an object that cannot be imported here; any use raises MissingToolError, which names the extra."""
 
     def __init__(self, name: str, why: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from .arithmetic import axes_of
 from .base import TensorNode, size_of
 from .nodes import LinearNode, TransformNode
-from .reduction import ReductionNode
+from .reduction_node import ReductionNode
 
 
 def sum(self: TensorNode, axis: Any = None, keepdims: bool = False) -> TensorNode:
@@ -17,16 +17,16 @@ def sum(self: TensorNode, axis: Any = None, keepdims: bool = False) -> TensorNod
     >>> LeafNode.parameter([[1.0, 2.0], [3.0, 4.0]]).sum(0).eval().tolist()
     [4.0, 6.0]
     """
-    return _total(self, axes_of(self, axis), keepdims, 1.0)
+    return _scaled_sum(self, axes_of(self, axis), keepdims, 1.0)
 
 
 def mean(self: TensorNode, axis: Any = None, keepdims: bool = False) -> TensorNode:
     """The mean over an axis, several, or all: a sum times 1 / count."""
     axes = axes_of(self, axis)
-    return _total(self, axes, keepdims, 1.0 / size_of(self.shape[position] for position in axes))
+    return _scaled_sum(self, axes, keepdims, 1.0 / size_of(self.shape[position] for position in axes))
 
 
-def _total(node: TensorNode, axes: list[int], keepdims: bool, alpha: float) -> TensorNode:
+def _scaled_sum(node: TensorNode, axes: list[int], keepdims: bool, alpha: float) -> TensorNode:
     src = _sign_axes(node, axes)
     dst = [index for index in src if keepdims or index > 0]
     return TransformNode(dst, src, node, alpha, [1 if index < 0 else None for index in dst])
@@ -39,23 +39,23 @@ def softmax(self: TensorNode, axis: Any = -1) -> TensorNode:
     >>> LeafNode.parameter([0.0, 0.0]).softmax().eval().tolist()
     [0.5, 0.5]
     """
-    weights: Any = below_peak(self, axis).exp()
-    node: TensorNode = weights / _beside(weights, sum(weights, axis), axis)
+    weights: Any = subtract_max(self, axis).exp()
+    node: TensorNode = weights / _broadcast_back(weights, sum(weights, axis), axis)
     return node
 
 
 def log_softmax(self: TensorNode, axis: Any = -1) -> TensorNode:
     """log(softmax(x)), which stays finite where softmax rounds to 0."""
-    shifted = below_peak(self, axis)
-    return _minus(shifted, over(shifted, "logsumexp", axis), axis)
+    shifted = subtract_max(self, axis)
+    return _subtract_reduced(shifted, make_reduction(shifted, "logsumexp", axis), axis)
 
 
-def below_peak(node: TensorNode, axis: Any) -> TensorNode:
+def subtract_max(node: TensorNode, axis: Any) -> TensorNode:
     """The tensor minus its maximum along an axis (without gradient): for functions that are invariant to a shift."""
-    return _minus(node, over(node, "peak", axis), axis)
+    return _subtract_reduced(node, make_reduction(node, "peak", axis), axis)
 
 
-def over(node: TensorNode, rule: str, axis: Any, keepdims: bool = False) -> TensorNode:
+def make_reduction(node: TensorNode, rule: str, axis: Any, keepdims: bool = False) -> TensorNode:
     """Build a ReductionNode over the axes that `axis` names: one, several, or all for None."""
     src = _sign_axes(node, axis)
     reduction = ReductionNode(rule, [index for index in src if index > 0], src, node)
@@ -70,13 +70,13 @@ def _sign_axes(node: TensorNode, axis: Any) -> list[int]:
     return [-(position + 1) if position in axes else position + 1 for position in range(node.rank)]
 
 
-def _minus(node: TensorNode, other: TensorNode, axis: Any) -> TensorNode:
+def _subtract_reduced(node: TensorNode, other: TensorNode, axis: Any) -> TensorNode:
     """The node minus a tensor that lacks the reduced axes."""
     ids = range(1, node.rank + 1)
     return LinearNode("sub", ids, ids, [axis_id for axis_id in _sign_axes(node, axis) if axis_id > 0], node, other)
 
 
-def _beside(node: TensorNode, other: TensorNode, axis: Any) -> TensorNode:
+def _broadcast_back(node: TensorNode, other: TensorNode, axis: Any) -> TensorNode:
     """Broadcast a tensor that lacks the reduced axes back to the node's shape."""
     src = _sign_axes(node, axis)
     return TransformNode(src, [index for index in src if index > 0], other, shape=node.shape)

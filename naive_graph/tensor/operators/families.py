@@ -1,6 +1,6 @@
 """Operator families: base classes of elementwise operators and of reductions, with broadcasting and axes.
 
-A "row" is an operator definition (row.py); a "rule" is a function of the scalar catalogue.
+A "row" is an operator definition (operator_def.py); a "rule" is a function of the scalar catalogue.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from ...core.number import number
 from ...core.rules import Rule
 from ...errors import NumberError, ShapeError
 from ...graph.graph import scope
+from ...graph.node_factory import CURRENT, check_name
 from ...graph.nodes import Node
-from ...graph.registry import CURRENT, check_name
 from ..arithmetic import as_tensor, broadcast, broadcast_shape, is_array
 from ..base import Call, TensorNode, serials
 from ..function import Function, trace
 from ..index import places
 from ..nodes import NonlinearNode
 from .examples import Example, example
-from .mapping import Attribute, Input, Onnx, TensorFlow, truth
+from .mapping import Attribute, Input, Onnx, TensorFlow, to_bool
+from .operator_def import OperatorDef, unique_call_name
 from .properties import FLAG, Axes, Operand
-from .row import Row, unique
-from .signature import MISSING, RowParameter, meaning
+from .signature import MISSING, OperatorParameter, interpret_annotation
 
 SINCE = {  # ONNX operator -> the first opset that has it (1 if not listed)
     **dict.fromkeys(("Sinh", "Cosh", "Asinh", "Acosh", "Atanh", "Erf", "Sign", "Where"), 9),
@@ -34,7 +34,7 @@ SINCE = {  # ONNX operator -> the first opset that has it (1 if not listed)
 REFUSED = {operator_name: {"incompatible_shape_error": True} for operator_name in ("Equal", "NotEqual")}
 
 
-class Elementwise(Row):
+class Elementwise(OperatorDef):
     """An elementwise operator, one nonlinear node; numbers and scalar nodes are accepted as they are."""
 
     kind = "elementwise"
@@ -43,9 +43,9 @@ class Elementwise(Row):
         facts.setdefault("shape", None)
         super().__init__(function, **facts)
         if not self.examples:
-            self.examples = _broadcasting(len(self.operand_names))
+            self.examples = _broadcast_examples(len(self.operand_names))
 
-    def _operand(self, parameter: RowParameter, value: Any) -> Any:
+    def _operand(self, parameter: OperatorParameter, value: Any) -> Any:
         if isinstance(value, (TensorNode, Node)) or type(value) is float:
             return value
         if is_array(value):
@@ -64,7 +64,7 @@ class Elementwise(Row):
         check_name(name)
         tensors = [operand if isinstance(operand, TensorNode) else as_tensor(operand) for operand in operands]
         shape = self.result_shape(dict(zip(self.operand_names, tensors)))
-        first, label = next(serials), name or unique(CURRENT.tables, self.name)
+        first, label = next(serials), name or unique_call_name(CURRENT.tables, self.name)
         if all(tensor.shape == shape for tensor in tensors):
             node = self.build_node(tensors, values)
         else:
@@ -92,7 +92,7 @@ class Elementwise(Row):
             raise self._told(error) from None
 
 
-class OfRule(Elementwise):
+class RuleOperator(Elementwise):
     """An elementwise operator made from a rule of the scalar catalogue."""
 
     def __init__(self, rule: Rule) -> None:
@@ -116,8 +116,8 @@ class OfRule(Elementwise):
             smooth=rule.kink is None and rule.name not in ("total", "mean"),
         )
 
-    def _parameters(self) -> list[RowParameter]:
-        empty = RowParameter("", None, Operand(), None)
+    def _parameters(self) -> list[OperatorParameter]:
+        empty = OperatorParameter("", None, Operand(), None)
         return [empty._replace(name=letter, default=MISSING) for letter in self._letters]
 
     def __call__(self, *given: Any, name: str | None = None, **named: Any) -> Any:
@@ -130,14 +130,14 @@ class OfRule(Elementwise):
         return node
 
 
-class Reduction(Row):
+class Reduction(OperatorDef):
     """An operator that reduces entries along some axes, or all: a function of (x, axis, keepdims)."""
 
     def __init__(
         self, function: Callable[..., Any], *, onnx: str = "", since: int = 18, tensorflow: str = "", **facts: Any
     ) -> None:
         axes = (Attribute("axes", None, until=since - 1), Input(1, None, since=since))
-        keep = Attribute("keepdims", 1, truth)
+        keep = Attribute("keepdims", 1, to_bool)
         refused = {"noop_with_empty_axes": 0}
         if onnx:
             facts["onnx"] = Onnx(onnx, axis=axes, keepdims=keep, refused=refused)
@@ -148,21 +148,27 @@ class Reduction(Row):
         facts.setdefault("examples", REDUCED)
         super().__init__(function, shape=reduced_shape, **facts)
 
-    def _parameters(self) -> list[RowParameter]:
+    def _parameters(self) -> list[OperatorParameter]:
         x = super()._parameters()[0]
-        axis = meaning(self.name, "axis", Axes)[0]
-        return [x, RowParameter("axis", axis, Operand(), None), RowParameter("keepdims", FLAG, Operand(), False)]
+        axis = interpret_annotation(self.name, "axis", Axes)[0]
+        return [
+            x,
+            OperatorParameter("axis", axis, Operand(), None),
+            OperatorParameter("keepdims", FLAG, Operand(), False),
+        ]
 
 
 def reduced_shape(x: tuple[int, ...], axis: Any, keepdims: bool) -> tuple[int, ...]:
     """The shape rule of reductions: without these axes, or with extent 1 in their place if `keepdims`."""
-    gone = places(axis, len(x))
+    reduced_axes = places(axis, len(x))
     return tuple(
-        1 if position in gone else extent for position, extent in enumerate(x) if keepdims or position not in gone
+        1 if position in reduced_axes else extent
+        for position, extent in enumerate(x)
+        if keepdims or position not in reduced_axes
     )
 
 
-def _broadcasting(count: int) -> list[Example]:
+def _broadcast_examples(count: int) -> list[Example]:
     """Examples with `count` operands: of equal shapes, of single numbers, and of shapes that broadcast."""
     shapes = [(2, 3), (3,), (2, 1), (1, 3)]
     return [example(*[(2, 3)] * count), example(*[()] * count), *([example(*shapes[:count])] if count > 1 else [])]
@@ -186,7 +192,7 @@ def _trace_function(key: Any, function: Callable[..., Any], arity: int) -> Funct
     return _TRACED[key, arity]
 
 
-def entry(function: Callable[..., Any], *sources: TensorNode) -> NonlinearNode:
+def map_entries(function: Callable[..., Any], *sources: TensorNode) -> NonlinearNode:
     """A nonlinear node that applies a Python function of rules; traced once per code, defaults and closure values."""
     closed = tuple([cell.cell_contents for cell in function.__closure__ or ()])
     key = (function.__code__, function.__defaults__, closed)

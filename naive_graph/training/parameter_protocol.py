@@ -11,20 +11,20 @@ from typing import Any, Protocol
 
 from ..core.number import number, shortened
 from ..errors import TrainingError
+from ..graph.node_factory import CURRENT
 from ..graph.nodes import Variable, is_leaf_variable, rows_of
-from ..graph.registry import CURRENT
 
 
-def make_range_check(least: float, most: float, says: str) -> Callable[[Any, str], float]:
+def make_range_check(least: float, most: float, description: str) -> Callable[[Any, str], float]:
     """Make a validator (value, name) -> float that raises TrainingError unless least <= value <= most.
 
-    says: the valid range in words, for the message.
+    description: the valid range in words, for the message.
     """
 
     def checked(value: Any, name: str) -> float:
         result = number(value, name)
         if not least <= result <= most:
-            raise TrainingError(f"{name} is a {says}, not {shortened(value)}.")
+            raise TrainingError(f"{name} is a {description}, not {shortened(value)}.")
         return result
 
     return checked
@@ -99,7 +99,7 @@ class ScalarWeight:
         return 0.0
 
 
-class Decaying:
+class HasWeightDecay:
     """Mixin with a weight decay setting; after every update w <- (1 - weight_decay_lambda) * w."""
 
     _decay = 0.0
@@ -113,7 +113,7 @@ class Decaying:
         self._decay = SHARE(share, "weight_decay_lambda")
 
 
-class Scalars(Decaying):
+class VariableList(HasWeightDecay):
     """A list of Variables in place of a Model: what AdamTrainer([x, y]) trains. Raises TrainingError if invalid."""
 
     def __init__(self, nodes: Iterable[Variable]) -> None:

@@ -36,7 +36,7 @@ def syntax(function: Callable[..., Any]) -> ast.FunctionDef:
     """The syntax tree of the function, with records flattened. It is cached: callers must not change it."""
     code = function.__code__
     file = "".join(linecache.getlines(code.co_filename, function.__globals__))
-    return spelled_out(_functions(file)[code.co_firstlineno], function.__globals__)
+    return without_records(_functions(file)[code.co_firstlineno], function.__globals__)
 
 
 @lru_cache(32)
@@ -65,7 +65,7 @@ def flatten_records(arguments: Sequence[Any]) -> Iterator[Any]:
         yield from argument if isinstance(argument, tuple) else (argument,)
 
 
-def spelled_out(tree: ast.FunctionDef, names: Mapping[str, Any]) -> ast.FunctionDef:
+def without_records(tree: ast.FunctionDef, names: Mapping[str, Any]) -> ast.FunctionDef:
     """Rewrite a function's tree without records and tuples. names: the function's globals."""
     records = {
         argument.arg: record

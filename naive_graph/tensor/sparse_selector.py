@@ -1,7 +1,7 @@
 """Selections: sparse 0/1 constant tensors that gather or scatter entries when contracted; never stored densely.
 
 Slices, reshapes, padding, sliding windows (so convolution) and the identity are contractions with such
-tensors. A `Picker` is one sparse factor: its entry is 1 where
+tensors. A `AxisSelection` is one sparse factor: its entry is 1 where
 
     axis index = offset + sum of stride * (index of each of `axes`)
 
@@ -23,7 +23,7 @@ from .index import Shape
 from .nodes import LeafNode, LeafType
 
 
-class Picker(NamedTuple):
+class AxisSelection(NamedTuple):
     """A map from positions along `axes` of a selection to an index along its `axis`; shape: the selection's."""
 
     axes: tuple[int, ...]
@@ -44,7 +44,7 @@ class Picker(NamedTuple):
             picks = picks + stride * np.arange(extents[position]).reshape(along)
         return np.where((picks >= 0) & (picks < shape[self.axis]), picks, -1)
 
-    def along(self, shared: Sequence[int], shape: Shape) -> tuple[Picker, Shape, Shape]:
+    def along(self, shared: Sequence[int], shape: Shape) -> tuple[AxisSelection, Shape, Shape]:
         """An equivalent index map for arrays that keep some of `axes` as leading axes (a batched gather or scatter).
 
         The shared axes and `axis` are flattened into one axis, into which the new picker's table points.
@@ -57,7 +57,7 @@ class Picker(NamedTuple):
         lead, axes = tuple(picks.shape[each] for each in shared), tuple(range(picks.ndim))
         table = np.where(picks < 0, -1, start * shape[self.axis] + picks)
         picked_shape = (*picks.shape, size_of(lead) * shape[self.axis])
-        return Picker(axes, picks.ndim, (0,) * picks.ndim, table=table), picked_shape, lead
+        return AxisSelection(axes, picks.ndim, (0,) * picks.ndim, table=table), picked_shape, lead
 
     def dense(self, shape: Shape) -> Array:
         """The dense 0/1 array, of extent 1 along the axes of other pickers."""
@@ -69,11 +69,11 @@ class Picker(NamedTuple):
     def is_reshape(self, shape: Shape) -> bool:
         """Whether it is a pure reshape: `axes` flattened in row-major order are exactly `axis`."""
         extents = tuple(shape[axis] for axis in self.axes)
-        return self.table is None and self.offset == 0 and _row_major(extents, self.strides, shape[self.axis])
+        return self.table is None and self.offset == 0 and _is_row_major(extents, self.strides, shape[self.axis])
 
 
 @lru_cache(maxsize=4096)
-def _row_major(extents: Shape, strides: tuple[int, ...], size: int) -> bool:
+def _is_row_major(extents: Shape, strides: tuple[int, ...], size: int) -> bool:
     """Whether these strides are the row-major strides of these extents, and the extents fill the size."""
     steps = [size_of(extents[position + 1 :]) for position in range(len(extents))]
     steady = all(step == stride for step, stride, extent in zip(steps, strides, extents) if extent > 1)
@@ -83,15 +83,15 @@ def _row_major(extents: Shape, strides: tuple[int, ...], size: int) -> bool:
 class SelectionNode(LeafNode):
     """A constant tensor of 0 and 1, the product of pickers; each of its axes belongs to one of them.
 
-    >>> every_other = SelectionNode((2, 4), [Picker((0,), 1, (2,))])
+    >>> every_other = SelectionNode((2, 4), [AxisSelection((0,), 1, (2,))])
     >>> every_other.dense().tolist()
     [[1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]]
     """
 
     kind = "selection"
-    structural = True
+    is_structural = True
 
-    def __init__(self, shape: Shape, pickers: Sequence[Picker], name: str | None = None) -> None:
+    def __init__(self, shape: Shape, pickers: Sequence[AxisSelection], name: str | None = None) -> None:
         self.pickers = tuple(pickers)
         super().__init__(LeafType.CONSTANT, shape, None, name)
 
@@ -104,7 +104,7 @@ class SelectionNode(LeafNode):
         """The dense array of zeros and ones."""
         return self.dense()
 
-    def dense(self, pickers: Sequence[Picker] | None = None) -> Array:
+    def dense(self, pickers: Sequence[AxisSelection] | None = None) -> Array:
         """The dense array; of some pickers only, their product, of extent 1 along the axes of the others."""
         full = np.ones([1] * self.rank)
         for picker in self.pickers if pickers is None else pickers:
@@ -112,7 +112,7 @@ class SelectionNode(LeafNode):
         return np.broadcast_to(full, self.shape) if pickers is None else full
 
 
-def chosen_by(
+def mark_run_time_gather(
     source: TensorNode, node: TensorNode, axis: int, picks: Callable[[Array], Array], checks: bool = False
 ) -> TensorNode:
     """Mark a one-hot node as a selection whose indices are known only at run time (a dynamic gather).
@@ -126,9 +126,9 @@ def chosen_by(
 
     def selection(array: Array) -> SelectionNode:
         table = picks(np.asarray(getattr(array, "detach", lambda: array)()))  # torch tensors are detached
-        return SelectionNode(node.shape, [Picker(axes, axis, (0,) * len(axes), table=table)])
+        return SelectionNode(node.shape, [AxisSelection(axes, axis, (0,) * len(axes), table=table)])
 
-    node.structural = node.flat = True
+    node.is_structural = node.flat = True
     node.direct = ArrayKernel((source,), selection, check=picks if checks else None)
     return node
 
@@ -141,4 +141,4 @@ def identity(shape: Shape, name: str | None = None) -> SelectionNode:
     """
     shape = checked_shape(shape)
     rank = len(shape)
-    return SelectionNode((*shape, *shape), [Picker((axis,), rank + axis, (1,)) for axis in range(rank)], name)
+    return SelectionNode((*shape, *shape), [AxisSelection((axis,), rank + axis, (1,)) for axis in range(rank)], name)

@@ -11,10 +11,10 @@ from ...errors import ArityError, NaiveGraphError, OperandError, ShapeError
 from ..arithmetic import as_tensor
 from ..base import TensorNode
 from .examples import Example
-from .mapping import Name
+from .mapping import ForeignOperator
 
 
-def _all(kind: type) -> Callable[[Any], bool]:
+def _is_list_of(kind: type) -> Callable[[Any], bool]:
     return lambda value: isinstance(value, (list, tuple)) and all(isinstance(part, kind) for part in value)
 
 
@@ -27,16 +27,22 @@ FACTS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "name": ("a text such as 'softclip'", lambda value: isinstance(value, str)),
     "shape": ("a function of the operands' shapes, such as lambda x: x", callable),
     "derivative": ("a function (adjoint, result, *operands, **properties)", callable),
-    "onnx": ("Onnx(...), or a list of them", lambda value: _all(Name)(value) or isinstance(value, Name)),
-    "tensorflow": ("TensorFlow(...), or a list of them", lambda value: _all(Name)(value) or isinstance(value, Name)),
-    "examples": ("a list such as [example((2, 3), axis=0)]", lambda value: _all(Example)(value)),
+    "onnx": (
+        "Onnx(...), or a list of them",
+        lambda value: _is_list_of(ForeignOperator)(value) or isinstance(value, ForeignOperator),
+    ),
+    "tensorflow": (
+        "TensorFlow(...), or a list of them",
+        lambda value: _is_list_of(ForeignOperator)(value) or isinstance(value, ForeignOperator),
+    ),
+    "examples": ("a list such as [example((2, 3), axis=0)]", lambda value: _is_list_of(Example)(value)),
     "domain": ("a pair of numbers", _is_interval),
     "smooth": ("True or False", lambda value: isinstance(value, bool)),
-    "also": ("a list of names", _all(str)),
+    "also": ("a list of names", _is_list_of(str)),
 }
 
 
-def check_facts(who: str, **facts: Any) -> None:
+def check_definition(who: str, **facts: Any) -> None:
     """Raise OperandError unless every argument of a definition has a valid type; None counts as not given."""
     for name, value in facts.items():
         what, right = FACTS[name]
@@ -44,7 +50,7 @@ def check_facts(who: str, **facts: Any) -> None:
             raise OperandError(f"Operator '{who}': {name} is {what}, not {type(value).__name__} {shortened(value)}.")
 
 
-def check_names(kind: type, facts: Mapping[str, Any]) -> None:
+def check_argument_names(kind: type, facts: Mapping[str, Any]) -> None:
     """Raise OperandError if operators of this kind take no argument of one of these names."""
     parameters = {parameter for base in kind.__mro__[:-1] for parameter in inspect.signature(base.__init__).parameters}  # type: ignore[misc]
     strange = [fact for fact in facts if fact not in parameters & FACTS.keys() | {"since"} & parameters]
@@ -68,7 +74,7 @@ def check_derivative(row: Any, derivative: Callable[..., Any]) -> None:
         return
 
 
-def checked_slopes(who: str, found: Any, operands: Mapping[str, TensorNode | None]) -> list[TensorNode | None]:
+def checked_gradients(who: str, found: Any, operands: Mapping[str, TensorNode | None]) -> list[TensorNode | None]:
     """Validate what a custom derivative returned: one tensor for each operand, of its shape, or None.
 
     Raises ArityError, OperandError or ShapeError otherwise.
@@ -80,12 +86,12 @@ def checked_slopes(who: str, found: Any, operands: Mapping[str, TensorNode | Non
             "Return one for each, in their order; None for one that has none."
         )
     return [
-        None if slope is None or operand is None else _fitting(who, name, operand, slope)
+        None if slope is None or operand is None else _checked_gradient(who, name, operand, slope)
         for (name, operand), slope in zip(operands.items(), slopes)
     ]
 
 
-def _fitting(who: str, name: str, operand: TensorNode, slope: Any) -> TensorNode:
+def _checked_gradient(who: str, name: str, operand: TensorNode, slope: Any) -> TensorNode:
     try:
         tensor = as_tensor(slope)
     except NaiveGraphError as error:

@@ -1,7 +1,7 @@
 """Evaluation plans: which tensors to compute, in topological order, with nested products fused.
 
 A product whose only consumer is another product is folded into it: both become one contraction with more
-than two factors, whose order opt_einsum chooses. A `Recipe` is one step of the plan and names the
+than two factors, whose order opt_einsum chooses. A `EvalStep` is one step of the plan and names the
 tensors whose arrays it reads. Planning touches no arrays.
 """
 
@@ -13,13 +13,13 @@ from typing import NamedTuple
 
 from ..base import TensorNode
 from ..index import Ids
-from ..nodes import LeafNode, LinearNode, multiplies
+from ..nodes import LeafNode, LinearNode, is_product
 
 MOST_FACTORS = 6  # a product with as many factors is not folded into its consumer
 Factors = list[tuple[TensorNode, Ids]]  # the operands of a contraction, with the ids of their axes
 
 
-class Recipe(NamedTuple):
+class EvalStep(NamedTuple):
     """One step of an evaluation plan: a product is computed from its factors, any other node from its sources."""
 
     node: TensorNode
@@ -34,7 +34,7 @@ class Recipe(NamedTuple):
 READS: Callable[[TensorNode], Iterable[TensorNode]] = attrgetter("reads")
 
 
-def missing(
+def missing_ancestors(
     target: TensorNode, valued: Callable[[TensorNode], bool], of: Callable[[TensorNode], Iterable[TensorNode]] = READS
 ) -> list[TensorNode]:
     """The ancestors of a target that have no value yet, in topological order, leaves included.
@@ -51,37 +51,37 @@ def missing(
     return sorted(visited, key=lambda tensor: tensor.serial)
 
 
-def all_recipes(targets: Iterable[TensorNode], known: Iterable[TensorNode] = ()) -> list[Recipe]:
+def plan_targets(targets: Iterable[TensorNode], known: Iterable[TensorNode] = ()) -> list[EvalStep]:
     """The plan for several targets, each step once. known: nodes whose values are given."""
-    steps: list[Recipe] = []
+    steps: list[EvalStep] = []
     done = set(known)
     for target in targets:
-        steps += recipes(missing(target, done.__contains__), target)
+        steps += plan_evaluation(missing_ancestors(target, done.__contains__), target)
         done.update(recipe.node for recipe in steps)
     return steps
 
 
-def recipes(nodes: Sequence[TensorNode], target: TensorNode) -> list[Recipe]:
+def plan_evaluation(nodes: Sequence[TensorNode], target: TensorNode) -> list[EvalStep]:
     """The plan for these nodes (in topological order); products that are folded into others have no recipe.
 
     >>> from ..nodes import LeafNode
     >>> a, b, v = (LeafNode.parameter([[1.0]], name) for name in "abv")
     >>> product = (a @ b) @ v
-    >>> (recipe,) = recipes(missing(product, lambda node: not node.sources), product)
+    >>> (recipe,) = plan_evaluation(missing_ancestors(product, lambda node: not node.sources), product)
     >>> [node.name for node in recipe.reads]
     ['a', 'b', 'v']
     """
     pending: dict[TensorNode, Factors] = {}
     gathered = _find_folded_products(nodes, target)
-    steps: list[Recipe] = []
+    steps: list[EvalStep] = []
     for node in nodes:
         if isinstance(node, LeafNode):
             continue
-        factors = _expand_factors(node, pending) if multiplies(node) and not node.direct else []
+        factors = _expand_factors(node, pending) if is_product(node) and not node.direct else []
         if node in gathered and len(factors) < MOST_FACTORS:
             pending[node] = factors
         else:
-            steps.append(Recipe(node, factors))
+            steps.append(EvalStep(node, factors))
     return steps
 
 
@@ -96,7 +96,7 @@ def _find_folded_products(nodes: Sequence[TensorNode], target: TensorNode) -> se
         for node, consumers in users.items()
         if node is not target
         and len(consumers) == 1
-        and all(multiplies(product) and not product.direct for product in (node, consumers[0]))
+        and all(is_product(product) and not product.direct for product in (node, consumers[0]))
     }
 
 

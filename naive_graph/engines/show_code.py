@@ -14,7 +14,7 @@ from ..core.sweep import Evaluated, Finished, forward_sweep, reverse_sweep
 from .llvm.compile import assembly as assembled
 from .llvm.emit import compiling
 from .llvm.functions import Module
-from .llvm.listing import Straight
+from .llvm.listing import StraightLineFunction
 
 
 def ir(plan: Plan) -> str:
@@ -27,25 +27,25 @@ def assembly(plan: Plan) -> str:
     return "\n".join(assembled(str(code)) for code in (forward_code(plan), reverse_code(plan)))
 
 
-def forward_code(plan: Plan) -> Straight:
+def forward_code(plan: Plan) -> StraightLineFunction:
     """Trace the forward sweep. Raises NotCompilable if an operator cannot be traced."""
-    code = Straight(Module(), "forward")
+    code = StraightLineFunction(Module(), "forward")
     registers: list[Any] = [code.leaf("values", step) if plan.kinds[step] < 0 else None for step in range(len(plan))]
     steps = (step for step in range(len(plan)) if plan.kinds[step] >= 0)
     with compiling(map(plan.rule, steps)):
         for event in forward_sweep(plan, registers):
             if isinstance(event, Evaluated):
                 code.store("values", next(steps), event.value)
-                code.breathe()
+                code.forget_old_results()
     return code
 
 
-def reverse_code(plan: Plan, begun: bool = False) -> Straight:
+def reverse_code(plan: Plan, begun: bool = False) -> StraightLineFunction:
     """Trace the reverse sweep. It reads the values that a forward run left.
 
     begun: whether the targets' seeds are read from `adjoints`, instead of being 1.
     """
-    code = Straight(Module(), "reverse")
+    code = StraightLineFunction(Module(), "reverse")
     seeds = {step: code.leaf("adjoints", step) if begun else 1.0 for step in plan.targets}
     registers = [code.leaf("values", step) for step in range(len(plan))]
     steps = iter(reversed(range(len(plan))))
@@ -53,5 +53,5 @@ def reverse_code(plan: Plan, begun: bool = False) -> Straight:
         for event in reverse_sweep(plan, registers, seeds, plan.varies()):
             if isinstance(event, Finished):
                 code.store("adjoints", next(steps), event.adjoint)
-                code.breathe()
+                code.forget_old_results()
     return code

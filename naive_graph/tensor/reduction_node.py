@@ -91,7 +91,7 @@ def _checked_rule(rule: object) -> str:
     return name
 
 
-class Places(NamedTuple):
+class ReductionAxes(NamedTuple):
     """The indices of a reduction, numbered 1, 2, ... in the order of the source's axes."""
 
     own: Ids  # all indices, those of the source
@@ -100,7 +100,7 @@ class Places(NamedTuple):
 
     @classmethod
     @lru_cache(maxsize=4096)
-    def of(cls, index: TransformIndex) -> Places:
+    def of(cls, index: TransformIndex) -> ReductionAxes:
         source_ids = tuple(range(1, len(index.src) + 1))
         kept_ids = tuple(index.src.index(axis_id) + 1 for axis_id in index.dst)
         return cls(source_ids, kept_ids, tuple(axis_id for axis_id in source_ids if axis_id not in kept_ids))

@@ -14,23 +14,23 @@ from typing import Any
 import numpy as np
 
 from ..errors import BudgetError
-from ..graph.registry import CURRENT
+from ..graph.node_factory import CURRENT
 from .base import SERIAL_GAP, ArrayKernel, TensorNode, serials
-from .calculus import Calculus, Nodes
+from .calculus import Calculus, NodeAlgebra
 from .differentiate import ancestors, reverse
-from .evaluation.arrays import Array, namespace, together
-from .evaluation.calculation import Calculation
-from .evaluation.evaluate import written_out
-from .index import TransformIndex, straight
+from .evaluation.arrays import Array, namespace, to_common_library
+from .evaluation.cached_function import PlannedFunction
+from .evaluation.evaluate import to_dense
+from .index import TransformIndex, identity_ids
 from .nodes import LeafNode, TransformNode
 from .operators.joins import stack
-from .picks import entry
+from .slicing import index_axis
 
 MOST_STEPS = 30_000  # the most steps that are unrolled into nodes
 Step = Callable[[Sequence[Any], Sequence[Any], Sequence[Any]], Sequence[Any]]  # (inputs, states, weights) -> states
 
 
-class Loop:
+class ScanKernel:
     """The array kernel of a scan: calls the traced step at each position, forward and backward.
 
     order: the positions along the sequences, in the order of the steps. fed: the input sequences. states: the
@@ -42,7 +42,7 @@ class Loop:
         shapes = [*(sequence.shape[1:] for sequence in fed), *(tensor.shape for tensor in (*states, *shared))]
         self.given = [LeafNode.constant(np.zeros(shape)) for shape in shapes]
         self.after = step(*self.split_arguments(self.given))
-        self.forward = _travelling(Calculation(self.given, self.after))
+        self.forward = _pickle_in_full(PlannedFunction(self.given, self.after))
 
     def split_arguments(self, all_of_it: Sequence[Any]) -> list[Sequence[Any]]:
         """Split a flat argument list into the inputs, the states, and the shared tensors."""
@@ -50,20 +50,24 @@ class Loop:
         return [all_of_it[:fed], all_of_it[fed : fed + states], all_of_it[fed + states :]]
 
     @cached_property
-    def backward(self) -> tuple[Calculation, list[bool]]:
+    def backward(self) -> tuple[PlannedFunction, list[bool]]:
         """The vjp of one step, and for each argument whether it has a derivative at all."""
         with CURRENT.tables.lock:
             seeds = [LeafNode.constant(np.zeros(output.shape)) for output in self.after]
-            derivatives = reverse(Calculus(Nodes(), (), lambda node: node), dict(zip(self.after, seeds)), self.given)
+            derivatives = reverse(
+                Calculus(NodeAlgebra(), (), lambda node: node), dict(zip(self.after, seeds)), self.given
+            )
         moves = [derivatives[leaf] for leaf in self.given if leaf in derivatives]
-        return _travelling(Calculation([*self.given, *seeds], moves)), [leaf in derivatives for leaf in self.given]
+        return _pickle_in_full(PlannedFunction([*self.given, *seeds], moves)), [
+            leaf in derivatives for leaf in self.given
+        ]
 
     def __getstate__(self) -> dict[str, Any]:
         self.backward  # noqa: B018 - trace it before pickling: the other process has no graph
         return vars(self)
 
     def __call__(self, *arrays: Array) -> Array:
-        fed, states, shared = self.split_arguments(together([*map(written_out, arrays)]))
+        fed, states, shared = self.split_arguments(to_common_library([*map(to_dense, arrays)]))
         seen: list[Any] = [None] * len(self.order)
         for position in self.order:
             seen[position] = states = self.forward(*(sequence[position] for sequence in fed), *states, *shared)
@@ -73,7 +77,9 @@ class Loop:
         self, node: TensorNode, value: Callable[[TensorNode], Any], adjoint: Array, asked: Collection[int]
     ) -> list[Any]:
         """The derivatives for the inputs, the initial states and the shared tensors; None where there is none."""
-        fed, first, shared = self.split_arguments(together([written_out(value(source)) for source in node.behind]))
+        fed, first, shared = self.split_arguments(
+            to_common_library([to_dense(value(source)) for source in node.backward_sources])
+        )
         history, (calculation, responds) = value(node), self.backward
         moved: list[Any] = [None] * len(self.order)
         carried: Sequence[Any] = [0.0] * len(first)
@@ -101,14 +107,14 @@ def _stack_arrays(arrays: Sequence[Array]) -> Array:
     return namespace(arrays[0]).stack([*arrays])
 
 
-def _travelling(calculation: Calculation) -> Calculation:
+def _pickle_in_full(calculation: PlannedFunction) -> PlannedFunction:
     """Mark all nodes of a calculation as serialized in full when sent to another process; returns it."""
     for ancestor in ancestors(calculation.outputs):
-        ancestor.travels = True
+        ancestor.pickle_in_full = True
     return calculation
 
 
-class RepeatedNode(TransformNode):
+class ScanNode(TransformNode):
     """A scan: the states after every step of a cell, stacked to shape (kinds of state, steps, ...).
 
     Formally an identity transform of the unrolled steps, which are its lazily built source.
@@ -121,8 +127,8 @@ class RepeatedNode(TransformNode):
         shared: Sequence[TensorNode],
     ) -> None:  # fmt: skip
         shape = (len(states), len(order), *states[0].shape)
-        self.index, self.alpha = TransformIndex(straight(len(shape)), straight(len(shape))), 1.0
-        self.step, self.loop = step, Loop(step, order, fed, states, shared)
+        self.index, self.alpha = TransformIndex(identity_ids(len(shape)), identity_ids(len(shape))), 1.0
+        self.step, self.loop = step, ScanKernel(step, order, fed, states, shared)
         TensorNode.__init__(self, shape)
         del self.sources  # built lazily by the cached property below
         self.direct = ArrayKernel((*fed, *states, *shared), self.loop, self.loop.back)
@@ -142,21 +148,21 @@ class RepeatedNode(TransformNode):
             first, outer = next(serials), home.scope_now
             home.enter(self.scope)
             try:
-                result = self._unfold_steps()
+                result = self._unroll_steps()
             finally:
                 home.enter(outer)
-            self._backdate(ancestors([result], first), first)
+            self._renumber(ancestors([result], first), first)
         return (result,)
 
-    def _unfold_steps(self) -> TensorNode:
+    def _unroll_steps(self) -> TensorNode:
         fed, states, shared = self.loop.split_arguments(self.reads)
         seen: list[Any] = [None] * len(self.loop.order)
         for position in self.loop.order:
-            seen[position] = states = self.step([entry(sequence, 0, position) for sequence in fed], states, shared)
+            seen[position] = states = self.step([index_axis(sequence, 0, position) for sequence in fed], states, shared)
         result: TensorNode = stack.function([stack.function([*history], 0) for history in zip(*seen)], 0)
         return result
 
-    def _backdate(self, made: Sequence[TensorNode], first: int) -> None:
+    def _renumber(self, made: Sequence[TensorNode], first: int) -> None:
         """Renumber nodes made since serial `first` to just before this node, and give them its origin."""
         calls = {id(each.call): each.call for each in made if each.call}
         for node in made:

@@ -25,8 +25,8 @@ from typing import Any
 
 from ..core import sweep
 from ..core.background import BackgroundTask
-from ..core.imports import GcPause, defer_sigint, door
-from ..core.origin import learners_level
+from ..core.optional_deps import GcPause, defer_sigint, door
+from ..core.origin import user_stacklevel
 from ..core.plan import Plan
 from ..core.tables import Tables
 from ..errors import EngineError, EngineWarning, MissingToolError
@@ -58,7 +58,7 @@ def engine_named(name: str | None) -> str | None:
         if name not in _told:
             _told.add(name)
             message = f"The engine {name!r} is called {FORMER[name]!r} now."
-            warnings.warn(EngineWarning(message), stacklevel=learners_level())
+            warnings.warn(EngineWarning(message), stacklevel=user_stacklevel())
         return FORMER[name]
     if name not in (None, *ENGINES):
         engine_names = ", ".join(map(repr, ENGINES))
@@ -66,7 +66,7 @@ def engine_named(name: str | None) -> str | None:
     return name
 
 
-def without_plan(name: str | None, tables: Tables) -> Engine | None:
+def engine_without_plan(name: str | None, tables: Tables) -> Engine | None:
     """The direct engine, if it is requested by name or pays; None if the graph must run on an engine with a plan."""
     name = engine_named(Setting.default if name is None else name)
     if WATCHERS or tables.unset or name == "reference":
@@ -82,7 +82,7 @@ def without_plan(name: str | None, tables: Tables) -> Engine | None:
     return engine
 
 
-def own_code_pays(tables: Tables) -> bool:
+def should_compile(tables: Tables) -> bool:
     """Whether this graph has run often enough to be compiled by itself; a larger graph must have run more rows.
 
     If the default engine is "compiled", always.

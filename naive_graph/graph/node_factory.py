@@ -14,7 +14,7 @@ from weakref import ref
 
 from ..core.lock import GUARD, LOCK
 from ..core.number import shortened
-from ..core.origin import is_ours, learners_frame
+from ..core.origin import is_ours, user_frame_above
 from ..core.records import Checkpoint
 from ..core.tables import Tables
 from ..core.waiting import FULL, NOTHING
@@ -43,14 +43,14 @@ def handle(home: Tables, row: int) -> Any:
     with LOCK, GUARD:
         if row >= len(home):
             raise StaleNodeError(f"This node's graph {home.closed or 'was cut back'}. Build it again.")
-        home.note_handles()
+        home.keep_handles()
         reference = home.handles.get(row)
         node: Any = reference and reference()
         if node is None:
             node = object.__new__(KINDS[min(home.operators[row], OPERATOR)])
             node._home, node._row = home, row
             home.handles[row] = ref(node)
-            home.note_handles()
+            home.keep_handles()
         return node
 
 
@@ -82,7 +82,7 @@ def register(node: Any, kind: int, value: Any, name: str | None) -> None:
 def user_frame(home: Tables, frame: FrameType) -> FrameType:
     """The learner's frame that called us, starting from one that may be ours; `code_now` is set to its code."""
     if is_ours.get(frame.f_code.co_filename, True):
-        frame = learners_frame(2)
+        frame = user_frame_above(2)
     home.code_now = frame.f_code
     return frame
 

@@ -11,10 +11,10 @@ from ..errors import PlaceError, ShapeError
 from .base import TensorNode, size_of
 from .index import Shape
 from .nodes import LinearNode, TransformNode
-from .selection import Picker, SelectionNode
+from .sparse_selector import AxisSelection, SelectionNode
 
 
-def pick(
+def gather_axis(
     node: TensorNode, axis: int, extents: Sequence[int], strides: Sequence[int], offset: int = 0, table: Any = None
 ) -> LinearNode:
     """A strided gather: replace one axis by new axes, whose position (p, q) reads entry offset + p * s + q * t.
@@ -24,14 +24,14 @@ def pick(
 
     >>> from .nodes import LeafNode
     >>> x = LeafNode.parameter([1.0, 2.0, 3.0, 4.0])
-    >>> pick(x, 0, (3, 2), (1, 1)).eval().tolist()  # windows of two
+    >>> gather_axis(x, 0, (3, 2), (1, 1)).eval().tolist()  # windows of two
     [[1.0, 2.0], [2.0, 3.0], [3.0, 4.0]]
     """
     new = tuple(range(node.rank + 1, node.rank + 1 + len(extents)))
     ids = tuple(range(1, node.rank + 1))
     dst = (*ids[:axis], *new, *ids[axis + 1 :])
     left = (*ids[:axis], -(axis + 1), *ids[axis + 1 :])
-    picker = Picker(tuple(range(len(extents))), len(extents), tuple(strides), offset, table)
+    picker = AxisSelection(tuple(range(len(extents))), len(extents), tuple(strides), offset, table)
     selection = SelectionNode((*extents, node.shape[axis]), [picker])
     return LinearNode("mul", dst, left, (*new, -(axis + 1)), node, selection)
 
@@ -59,7 +59,7 @@ def _flatten_entries(node: TensorNode) -> TensorNode:
     if node.rank == 0:
         return TransformNode((-1,), (), node, shape=(1,))
     axes = tuple(range(node.rank))
-    picker = Picker(axes, node.rank, tuple(size_of(node.shape[axis + 1 :]) for axis in axes))
+    picker = AxisSelection(axes, node.rank, tuple(size_of(node.shape[axis + 1 :]) for axis in axes))
     ids = tuple(-axis - 2 for axis in axes)
     selection = SelectionNode((*node.shape, node.size), [picker])
     return LinearNode("mul", (1,), ids, (*ids, 1), node, selection)
@@ -68,7 +68,7 @@ def _flatten_entries(node: TensorNode) -> TensorNode:
 def _unflatten_entries(flat: TensorNode, shape: Shape) -> TensorNode:
     if not shape:
         return TransformNode((), (-1,), flat)
-    return pick(flat, 0, shape, [size_of(shape[axis + 1 :]) for axis in range(len(shape))])
+    return gather_axis(flat, 0, shape, [size_of(shape[axis + 1 :]) for axis in range(len(shape))])
 
 
 def slice_axis(node: TensorNode, axis: int, part: slice) -> TensorNode:
@@ -81,17 +81,17 @@ def slice_axis(node: TensorNode, axis: int, part: slice) -> TensorNode:
         raise ShapeError(f"The slice {part} of axis {axis} of {node.label} is empty.")
     if steps == range(node.shape[axis]):
         return node
-    return pick(node, axis, (len(steps),), (steps.step,), steps.start)
+    return gather_axis(node, axis, (len(steps),), (steps.step,), steps.start)
 
 
-def entry(node: TensorNode, axis: int, place: int) -> TensorNode:
+def index_axis(node: TensorNode, axis: int, place: int) -> TensorNode:
     """Index one axis by an integer; the axis is removed. Raises PlaceError if it is out of range."""
     extent = node.shape[axis]
     if not -extent <= place < extent:
         raise PlaceError(f"Axis {axis} of {node.label} has no place {place}: it runs from 0 to {extent - 1}.")
-    return pick(node, axis, (), (), place % extent)
+    return gather_axis(node, axis, (), (), place % extent)
 
 
 def pad_axis(node: TensorNode, axis: int, before: int, after: int) -> TensorNode:
     """Pad one axis with zeros before and after; negative numbers crop it."""
-    return pick(node, axis, (node.shape[axis] + before + after,), (1,), -before)
+    return gather_axis(node, axis, (node.shape[axis] + before + after,), (1,), -before)

@@ -11,17 +11,17 @@ from ..core.number import shortened
 from ..errors import DivergedError, TrainingError
 from ..graph.graph import Graph
 from ..graph.nodes import Node, Variable
-from . import trainers
-from .surfaces import SURFACES, Ground
+from . import optimizers
+from .surfaces import SURFACES, DescentSurface
 from .trainer import Trainer
 
 Make = Callable[[list[Variable]], Trainer]
 FAR = 1e6  # a run is stopped once a coordinate exceeds this
 
 
-def seven(rate: float = 0.01) -> dict[str, Make]:
+def default_trainers(rate: float = 0.01) -> dict[str, Make]:
     """All trainers with default rates; those of Adagrad and Adam are ten times the others'."""
-    return {label: partial(entry.trainer, **entry.settings(rate)) for label, entry in trainers.TRAINERS.items()}
+    return {label: partial(entry.trainer, **entry.settings(rate)) for label, entry in optimizers.TRAINERS.items()}
 
 
 @dataclass
@@ -34,18 +34,18 @@ class Path:
     rates: tuple[float, float] | None = None  # the lowest and the highest learning rate; None without any
     left: bool = False  # stopped early: it diverged, or its gradient was not finite
 
-    def distance(self, ground: Ground) -> float | None:
+    def distance(self, ground: DescentSurface) -> float | None:
         """The distance from the last point to the nearest minimum; None if the surface has none."""
         x, y = self.points[-1]
         return min((((x - a) ** 2 + (y - b) ** 2) ** 0.5 for a, b in ground.lowest), default=None)
 
 
-def race(makers: Mapping[str, Make], ground: Ground, start: Sequence[float], steps: int) -> list[Path]:
+def run_trainers(makers: Mapping[str, Make], ground: DescentSurface, start: Sequence[float], steps: int) -> list[Path]:
     """Run each trainer for `steps` updates, each in its own graph."""
     return [_walk_surface(name, make, ground, start, steps) for name, make in makers.items()]
 
 
-def _walk_surface(name: str, make: Make, ground: Ground, start: Sequence[float], steps: int) -> Path:
+def _walk_surface(name: str, make: Make, ground: DescentSurface, start: Sequence[float], steps: int) -> Path:
     with Graph.scratch():
         x, y = Variable(start[0], name="x"), Variable(start[1], name="y")
         f = ground.height(x, y)
@@ -62,7 +62,7 @@ def _walk_surface(name: str, make: Make, ground: Ground, start: Sequence[float],
                 path.left = True
                 break
             Graph.backward(f)
-            path.rates = _rates(trainer, path.rates)
+            path.rates = _rate_range(trainer, path.rates)
             try:
                 trainer.update()
             except DivergedError:
@@ -71,7 +71,7 @@ def _walk_surface(name: str, make: Make, ground: Ground, start: Sequence[float],
         return path
 
 
-def _rates(trainer: Trainer, before: tuple[float, float] | None) -> tuple[float, float] | None:
+def _rate_range(trainer: Trainer, before: tuple[float, float] | None) -> tuple[float, float] | None:
     """The lowest and the highest learning rate of a trainer so far."""
     takes = getattr(trainer, "takes", None)  # a user-defined trainer may be any object with update()
     rate = getattr(trainer, "learning_rate", None)
@@ -80,7 +80,9 @@ def _rates(trainer: Trainer, before: tuple[float, float] | None) -> tuple[float,
     return min(rate, *(before or (rate,))), max(rate, *(before or (rate,)))
 
 
-def ground_of(f: str | Callable[[Any, Any], Any], start: Sequence[float] | None) -> tuple[str, Ground, Sequence[float]]:
+def resolve_surface(
+    f: str | Callable[[Any, Any], Any], start: Sequence[float] | None
+) -> tuple[str, DescentSurface, Sequence[float]]:
     """Resolve a surface's name or a function: returns (name, surface, starting point)."""
     if isinstance(f, str):
         if f not in SURFACES:
@@ -92,4 +94,4 @@ def ground_of(f: str | Callable[[Any, Any], Any], start: Sequence[float] | None)
         )
     if start is None:
         raise TrainingError("Where shall the walks start? compare(trainers, f, start=(1.0, 2.0)).")
-    return getattr(f, "__name__", "f"), Ground(f, (0.0, 0.0), ()), start
+    return getattr(f, "__name__", "f"), DescentSurface(f, (0.0, 0.0), ()), start

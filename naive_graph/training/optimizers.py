@@ -34,7 +34,7 @@ class CyclicalSGDTrainer(SimpleSGDTrainer):
         super().__init__(model, learning_rate_min, edecay=edecay, clip_threshold=clip_threshold)
         self.learning_rate_max, self.step_size, self.gamma, self.it = learning_rate_max, step_size, gamma, 0
 
-    def _after(self) -> None:
+    def _after_step(self) -> None:
         self.learning_rate = formulas.cyclical_rate(
             self.it, low=self.learning_rate_min, high=self.learning_rate_max,
             step_size=self.step_size, gamma=self.gamma,
@@ -79,8 +79,8 @@ class RMSPropTrainer(Trainer, rule=formulas.rmsprop):
         self, model: Any, learning_rate: float | None = None, eps: float | None = None, rho: float | None = None,
         *, legacy: bool = False, edecay: float = 0.0, clip_threshold: float | None = None,
     ) -> None:  # fmt: skip
-        usual = (0.001, 1e-8, 0.9) if switch(legacy, "legacy") else (0.1, 1e-20, 0.95)
-        chosen = (usually if value is None else value for value, usually in zip((learning_rate, eps, rho), usual))
+        defaults = (0.001, 1e-8, 0.9) if switch(legacy, "legacy") else (0.1, 1e-20, 0.95)
+        chosen = (default if value is None else value for value, default in zip((learning_rate, eps, rho), defaults))
         super().__init__(model, *chosen, edecay=edecay, clip_threshold=clip_threshold)
 
 
@@ -97,7 +97,7 @@ class AdamTrainer(Trainer, rule=formulas.adam):
     """
 
 
-class Registered(NamedTuple):
+class TrainerEntry(NamedTuple):
     """An entry of TRAINERS: the class, and its settings for comparisons and web pages."""
 
     trainer: type[Trainer]
@@ -106,15 +106,15 @@ class Registered(NamedTuple):
 
 
 TRAINERS = {  # all trainers, by the names shown in pictures
-    "SGD": Registered(SimpleSGDTrainer, lambda rate: {"learning_rate": rate}, 0.1),
-    "cyclical SGD": Registered(
+    "SGD": TrainerEntry(SimpleSGDTrainer, lambda rate: {"learning_rate": rate}, 0.1),
+    "cyclical SGD": TrainerEntry(
         CyclicalSGDTrainer,
         lambda rate: {"learning_rate_min": rate / 10, "learning_rate_max": rate, "step_size": 25},
         0.1,
     ),
-    "momentum": Registered(MomentumSGDTrainer, lambda rate: {"learning_rate": rate}, 0.01),
-    "Adagrad": Registered(AdagradTrainer, lambda rate: {"learning_rate": 10 * rate}, 0.1),
-    "Adadelta": Registered(AdadeltaTrainer, lambda rate: {"eps": 1e-4}, None),
-    "RMSProp": Registered(RMSPropTrainer, lambda rate: {"learning_rate": rate}, 0.1),
-    "Adam": Registered(AdamTrainer, lambda rate: {"learning_rate": 10 * rate}, 0.1),
+    "momentum": TrainerEntry(MomentumSGDTrainer, lambda rate: {"learning_rate": rate}, 0.01),
+    "Adagrad": TrainerEntry(AdagradTrainer, lambda rate: {"learning_rate": 10 * rate}, 0.1),
+    "Adadelta": TrainerEntry(AdadeltaTrainer, lambda rate: {"eps": 1e-4}, None),
+    "RMSProp": TrainerEntry(RMSPropTrainer, lambda rate: {"learning_rate": rate}, 0.1),
+    "Adam": TrainerEntry(AdamTrainer, lambda rate: {"learning_rate": 10 * rate}, 0.1),
 }
