@@ -123,7 +123,7 @@ def _direct() -> Engine:
 
         with LOCK:  # forks wait for this lock: a child must not inherit a module that is half imported
             engine = import_module(".direct.engine", __package__)
-            engine.the_kernel()
+            engine.shared_kernel()
         return engine
 
 
