@@ -30,9 +30,9 @@ The other files:
         reserved_names names of tensor operators
         arithmetics    rules applied to other things than floats: dual numbers, formulas, code
     infrastructure
-        optional_deps        optional dependencies; delayed Ctrl-C
+        optional_deps  optional dependencies; delayed Ctrl-C
         lazy_exports   names of packages, imported on first use
-        did_you_mean        hints for wrong names and calls
+        did_you_mean   hints for wrong names and calls
         files          atomic file writing
         progress       progress bars
         background     a task in a background thread

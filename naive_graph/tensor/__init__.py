@@ -3,10 +3,10 @@
 index, base      einsum index arrays and their derivative rules; the base class of all tensor nodes
 versions         write ticks of leaves: which cached arrays are stale
 nodes, function  the four kinds of node, each an equation; the traced function of an elementwise one
-reduction, reduction_vjp    max, product, logsumexp along axes as one node; its local partials
+reduction_node, reduction_vjp    max, product, logsumexp along axes as one node; its local partials
 build            `linear("ij,j->i", W, x)`: nodes written with letters
 calculus, differentiate    the vjp and jvp rules of each kind of node; reverse and forward mode
-arithmetic, subscript, reduce, selection, picks, sliding    what NumPy has, as compositions of the four kinds
+arithmetic, subscript, reductions_api, sparse_selector, slicing, sliding    what NumPy has, as compositions of the four kinds
 scan         a recurrent cell along sequences as one node (scan), unrolled only on demand
 operators/                the table of operators with properties
 losses                    loss functions, as operators of the table

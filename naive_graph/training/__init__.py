@@ -4,10 +4,10 @@ initialisers  initial weights: normal, uniform, Glorot, constants
 parameters    `Parameter` and `LookupParameter`: weight arrays with gradients
 archive       checkpoint files (.npz): arrays and settings
 model         `Model`: all weights of a network, independent of graphs
-parameter_protocol       the interface between trainers and weights; scalar Variables as weights
+parameter_protocol  the interface between trainers and weights; scalar Variables as weights
 formulas      update rules as pure functions: SGD, momentum, Adagrad, ..., Adam
 trainer       `Trainer`: base class of optimizers, applies an update rule to all weights
-optimizers      the seven, and the list of them
+optimizers    the seven, and the list of them
 loop          `fit`
 recurrent     recurrent layers, step by step (DyNet-style builders)
 surfaces, compare_optimizers  several trainers from one start

@@ -11,6 +11,6 @@ Rules are traced: they are called with registers in place of numbers, and emit i
 
 Loops are translated from their source, which is in a small subset of Python:
 
-    python       the translator; `expressions`, `fields` (records) and `typed` (typed values) are parts of it
+    python       the translator; `expressions`, `struct_params` (records) and `values` (typed values) are parts
     machine      `@machine`, the decorator that compiles such a function
 """

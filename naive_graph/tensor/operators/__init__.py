@@ -2,8 +2,8 @@
 
 properties, mapping    kinds of property (attribute); names and attributes in ONNX and TensorFlow
 signature              parse a function's signature into operands and properties
-examples, facts        examples for checks; validation of definitions and of custom derivatives
-row, kinds             the operator definition, and what a call does; base classes of operator families
+examples, validate_def examples for checks; validation of definitions and of custom derivatives
+operator_def, families the operator definition, and what a call does; base classes of operator families
 table                  the registry by name, and the decorator `@tensor_operator()`
 elementwise            activations, comparisons and other elementwise operators
 reductions             sum, max, softmax, argmax, top_k, cumsum
@@ -11,6 +11,6 @@ moves, joins, rearranging, blocks, indexing, scattering    reshape, transpose, c
 matrices, attention    products
 convolution, pooling   windows over images
 normalise, recurrence, recurrent, likelihood    normalisation, recurrent layers, and likelihood losses
-methods, every         node attributes and methods; registration of all operators
+methods, register_all  node attributes and methods; registration of all operators
 check, describe        checks of an operator definition; operators as text
 """
