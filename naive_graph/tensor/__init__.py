@@ -6,7 +6,7 @@ nodes, function  the four kinds of node, each an equation; the traced function o
 reduction_node, reduction_vjp    max, product, logsumexp along axes as one node; its local partials
 build            `linear("ij,j->i", W, x)`: nodes written with letters
 calculus, differentiate    the vjp and jvp rules of each kind of node; reverse and forward mode
-arithmetic, subscript, reductions_api, sparse_selector, slicing, sliding    what NumPy has, as compositions of the four kinds
+arithmetic, subscript, reductions_api, sparse_selector, slicing, sliding    what NumPy has, composed of the four
 scan         a recurrent cell along sequences as one node (scan), unrolled only on demand
 operators/                the table of operators with properties
 losses                    loss functions, as operators of the table
