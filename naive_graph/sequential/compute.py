@@ -1,9 +1,10 @@
 """Forward and backward of each layer on blocks of samples (along the first axis), and the losses.
 
 Each layer is defined once, as a composition of tensor operators. Its forward is
-that composition, evaluated; its backward is the composition's vjp. The only
-derivative written by hand is softmax's, which reuses the forward's result
-and so needs no second exponential.
+that composition, evaluated. Dense, convolution and pooling go backward by the
+composition's vjp; activations and dropout multiply by a residual that the forward
+saved; softmax and cross-entropy have gradients written by hand, which reuse the
+forward's exponentials.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The theme of all views: font sizes, spacing, number format, and colours by meaning, for light and dark mode.
 
-Every view takes them from here: SVG, pages, plots and films (what a terminal shows: graph/printed). A
+Every view takes them from here: SVG, pages, plots and films (what a terminal shows: graph/formatting). A
 colour is asked for by what it says, `LIGHT["gradient"]`; a page asks for
 `var(--ng-gradient)`, which follows the reader's theme. An SVG is drawn in the
 light colours, and a style inside it turns each into its dark one where that is

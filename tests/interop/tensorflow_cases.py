@@ -344,6 +344,8 @@ strided(np.s_[::-1], (3, 2), [0], [0], [-1], begin_mask=1, end_mask=1)
 case("GatherV2", [x(4, 3), Known([2, 0, 2]), Known(0)], lambda x, p, axis: x[p])
 case("GatherV2", [x(2, 3, 2), Known([[1, 0], [2, 2]]), Known(1)],
      lambda x, p, axis: np.stack([x[0, p[0]], x[1, p[1]]]), batch_dims=1)  # fmt: skip
+case("GatherV2", [Known(np.arange(6).reshape(2, 3)), Known([[1, 0], [2, 2]]), Known(-1)],
+     lambda x, p, axis: np.stack([x[0, p[0]], x[1, p[1]]]), batch_dims=1)  # fmt: skip
 case("GatherV2", [x(4, 3), np.array([2, 0]), Known(1)], lambda x, p, axis: x[:, p.astype(int)], batch_dims=0)
 case("Gather", [x(4, 3), Known([[1], [3]])], lambda x, p: x[p])
 case("Gather", [x(4), Known(1)], lambda x, p: x[1], validate_indices=True)

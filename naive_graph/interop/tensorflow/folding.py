@@ -43,6 +43,14 @@ def _div(a: Any, b: Any) -> Any:
     return a / b if a.dtype.kind == "f" else (np.sign(a) * np.sign(b) * (abs(a) // abs(b))).astype(a.dtype)
 
 
+def _gather(x: Any, places: Any, axis: int = 0, batch_dims: int = 0) -> Any:
+    """The entries at these places along an axis; both arrays share their first `batch_dims` axes."""
+    if batch_dims == 0:
+        return np.take(x, places, axis)
+    inner_axis = axis - 1 if axis > 0 else axis
+    return np.stack([_gather(part, own_places, inner_axis, batch_dims - 1) for part, own_places in zip(x, places)])
+
+
 FOLDED: dict[str, Callable[..., Any]] = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": _div, "neg": np.negative, "abs": np.abs,
     "maximum": np.maximum, "minimum": np.minimum, "greater": np.greater, "less": np.less,
@@ -56,7 +64,7 @@ FOLDED: dict[str, Callable[..., Any]] = {
     "concat": lambda tensors, axis: np.concatenate(tensors, axis),
     "stack": lambda tensors, axis: np.stack(tensors, axis),
     "slice": _slice,
-    "gather": lambda x, places, axis=0, batch_dims=0: np.take(x, places, axis),
+    "gather": _gather,
     "reduce_sum": _sum,
     "reduce_prod": _prod,
     "reduce_max": lambda x, axis, keepdims: np.max(x, _axes(axis), keepdims=keepdims),

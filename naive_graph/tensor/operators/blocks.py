@@ -16,7 +16,7 @@ from .properties import Layout, Pairs, Size, Tensor, Wholes, one_of
 
 def _check_blocks(x: Extents, block: int, data_format: str, to_depth: bool) -> None:
     if len(x) != 4:
-        raise ShapeError(f"x has shape {x}. It takes images: (batch, rows, columns, channels).")
+        raise ShapeError(f"x has shape {x}. It takes images of four axes, in the order {data_format}.")
     _, h, w, c = x if data_format == "NHWC" else (x[0], x[2], x[3], x[1])
     if (h % block or w % block) if to_depth else c % block**2:
         raise ShapeError(f"block={block} does not divide shape {x}. Choose one that does.")
