@@ -430,7 +430,7 @@ def test_more_than_a_file_can_hold_is_told_of(monkeypatch):
 
 
 def test_what_is_picked_by_zeros_and_ones_leaves_written_out():
-    x, one = LeafNode.parameter(np.arange(9.0).reshape(3, 3), "x"), ng.tensor.selection.identity((3,))
+    x, one = LeafNode.parameter(np.arange(9.0).reshape(3, 3), "x"), ng.tensor.sparse_selector.identity((3,))
     for y in (x @ one, operators()["softmax"](one), one + x, operators()["stack"]([one, x])):
         leaves(y, [y.eval()])
 
