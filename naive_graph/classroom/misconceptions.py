@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from .cases import ROADS, ExerciseCase, name_by_index
 from .exercise import Exercise, Mistakes, is_close
-from .near_misses import RAISED, SENTENCES, AnswerRunner, find_repair, flat, relation
+from .near_misses import RAISED, SENTENCES, AnswerRunner, find_relation, find_repair, flat
 from .run_answer import AnswerOutcome, Asked, to_json_value
 
 NEARLY_ALL = 0.985  # share of cases in which a function without `return` gives None
@@ -43,7 +43,7 @@ def diagnose(exercise: Exercise, outcome_pairs: Asked, again: AnswerRunner | Non
     mistakes = _find_misconceptions(exercise, outcome_pairs, again) or list(_find_failures(exercise, outcome_pairs))
     if not mistakes or mistakes[0].name in ("returns_nothing", "raises", "never_ends"):
         mistakes = _find_slip(exercise, outcome_pairs, again) or mistakes
-    if not mistakes and (related := relation(exercise, outcome_pairs))[0]:
+    if not mistakes and (related := find_relation(exercise, outcome_pairs))[0]:
         mistakes = [Mistake(*related)]
     changes = any(first.mutated for first, _ in outcome_pairs)
     return [*mistakes, Mistake("changes_argument", CHANGES)] if changes else mistakes

@@ -89,7 +89,7 @@ def _passing_changes(exercise: Exercise, again: AnswerRunner, only: list[int]) -
     ]
 
 
-def relation(exercise: Exercise, outcome_pairs: Asked) -> tuple[str, str]:
+def find_relation(exercise: Exercise, outcome_pairs: Asked) -> tuple[str, str]:
     """Name and sentence of a relation that holds between all wrong values and the right ones; ("", "") if none does."""
     if exercise.text:
         return "", ""  # each question there is another one
@@ -122,7 +122,10 @@ def _wrong_part(exercise: Exercise, pairs: Pairs) -> str:
     return exercise.parts[min(wrong)] if len(wrong) == 1 else ""
 
 
-def _check_entries(pairs: Pairs, which: Callable[[list[bool]], bool]) -> str:
+# Each of these returns "so", or a detail for the sentence, if its relation holds between all pairs; "" if not.
+
+
+def _match_entries(pairs: Pairs, which: Callable[[list[bool]], bool]) -> str:
     """ "so" if `which` holds for the flags "entry is right" of every list; else ""."""
     lists = all(isinstance(value, list) for pair in pairs for value in pair)
     alike = lists and all(len(got) == len(want) for got, want in pairs)
@@ -130,12 +133,12 @@ def _check_entries(pairs: Pairs, which: Callable[[list[bool]], bool]) -> str:
     return "so" if rights and all(map(which, rights)) else ""
 
 
-def _check_equal_rows(exercise: Exercise, pairs: Pairs) -> str:
+def _match_equal_rows(exercise: Exercise, pairs: Pairs) -> str:
     several = [pair for pair in pairs if isinstance(pair[0], list) and pair[0][1:] and isinstance(pair[0][0], list)]
     return "so" if several and all(got.count(got[0]) == len(got) and got != want for got, want in several) else ""
 
 
-def _check_sizes(exercise: Exercise, pairs: Pairs) -> str:
+def _match_sizes(exercise: Exercise, pairs: Pairs) -> str:
     lists = all(isinstance(value, list) for pair in pairs for value in pair)
     if not lists or any(len(got) == len(want) for got, want in pairs):
         return ""
@@ -155,7 +158,7 @@ def _round_value(value: Any) -> str:
     return f"{value:.9g}" if isinstance(value, float) else repr(value)
 
 
-def _check_counts(pairs: Pairs, relation: Callable[[Counter[str], Counter[str]], bool]) -> str:
+def _match_counts(pairs: Pairs, relation: Callable[[Counter[str], Counter[str]], bool]) -> str:
     counted = list(_count_entries(pairs))
     return "so" if counted and all(any(got) and relation(got, want) for got, want in counted) else ""
 
@@ -196,17 +199,17 @@ HOLDS: dict[str, Callable[[Exercise, Pairs], str]] = {
     "one_part": _wrong_part,
     "constant_factor": lambda _, pairs: _common_number([got / want for got, want in _flat_pairs(pairs) if want]),
     "constant_offset": lambda _, pairs: _common_number([got - want for got, want in _flat_pairs(pairs)]),
-    "another_order": lambda _, pairs: _check_counts(pairs, lambda got, want: got == want),
-    "some_missing": lambda _, pairs: _check_counts(pairs, lambda got, want: got < want),
-    "too_much": lambda _, pairs: _check_counts(pairs, lambda got, want: got > want),
-    "first_wrong": lambda _, pairs: _check_entries(pairs, lambda right: not right[0] and all(right[1:])),
-    "last_wrong": lambda _, pairs: _check_entries(pairs, lambda right: not right[-1] and all(right[:-1])),
-    "right_at_first": lambda _, pairs: _check_entries(pairs, lambda right: right[0] and not right[-1]),
-    "right_at_last": lambda _, pairs: _check_entries(pairs, lambda right: right[-1] and not right[0]),
+    "another_order": lambda _, pairs: _match_counts(pairs, lambda got, want: got == want),
+    "some_missing": lambda _, pairs: _match_counts(pairs, lambda got, want: got < want),
+    "too_much": lambda _, pairs: _match_counts(pairs, lambda got, want: got > want),
+    "first_wrong": lambda _, pairs: _match_entries(pairs, lambda right: not right[0] and all(right[1:])),
+    "last_wrong": lambda _, pairs: _match_entries(pairs, lambda right: not right[-1] and all(right[:-1])),
+    "right_at_first": lambda _, pairs: _match_entries(pairs, lambda right: right[0] and not right[-1]),
+    "right_at_last": lambda _, pairs: _match_entries(pairs, lambda right: right[-1] and not right[0]),
     "says_yes": lambda _, pairs: "so" if all(got is True and want is False for got, want in pairs) else "",
     "says_no": lambda _, pairs: "so" if all(got is False and want is True for got, want in pairs) else "",
     "too_large": lambda _, pairs: _compare_pairs(pairs, lambda got, want: got > want),
     "too_small": lambda _, pairs: _compare_pairs(pairs, lambda got, want: got < want),
-    "one_row": _check_equal_rows,
-    "other_size": _check_sizes,
+    "one_row": _match_equal_rows,
+    "other_size": _match_sizes,
 }

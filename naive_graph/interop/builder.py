@@ -137,7 +137,7 @@ class StepBuilder:
 
     def apply_operator(self, step: Step, row: OperatorDef, values: Mapping[str, Any]) -> Sequence[Any]:
         """Call an operator of the table; its result is named after the step."""
-        result_shape = row.result_shape(row.bound((), values)) if row.shape else None
+        result_shape = row.result_shape(row.bind_arguments((), values)) if row.shape else None
         for shape in result_shape if isinstance(result_shape, list) else [result_shape or ()]:
             self.check_shape(shape, step.label)
         result = row(**values, name=step.name)

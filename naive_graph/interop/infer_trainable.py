@@ -19,18 +19,18 @@ LAYERS = PRODUCTS | {
     "dilation2d", "bias_add", "prelu", "rnn", "gru", "lstm", "batch_norm", "layer_norm", "rms_norm", "instance_norm",
     "group_norm", "concat", "stack",
 }  # fmt: skip
-GIVEN = {"mean", "variance", "initial_h", "initial_c"}  # operands of layers that are not trainable
-ANGLES, MASKED = {"sin", "cos"}, {"softmax", "log_softmax"}
-FIRST = {"sub", "div"}  # a subtrahend or divisor is a statistic; so is an operand of a square root
-ROOTS = {"sqrt", "rsqrt", "DequantizeLinear"}  # DequantizeLinear: integers times a scale
-KNOWN = {"NonZero", "Unique"}  # operators whose inputs must be constants
+NOT_TRAINABLE = {"mean", "variance", "initial_h", "initial_c"}  # operands of layers that are not trainable
+ANGLES, SOFTMAXES = {"sin", "cos"}, {"softmax", "log_softmax"}
+ONLY_FIRST_OPERAND = {"sub", "div"}  # a subtrahend or divisor is a statistic; so is an operand of a square root
+STATISTICS = {"sqrt", "rsqrt", "DequantizeLinear"}  # DequantizeLinear: integers times a scale
+CONSTANT_INPUTS = {"NonZero", "Unique"}  # operators whose inputs must be constants
 
 
 class Use(NamedTuple):
     """One use of values: the operator, the values of each operand, everything that it reads, and its results."""
 
-    row: str
-    moves: bool
+    operator: str
+    only_rearranges: bool
     operands: Mapping[str, Sequence[str]]
     inputs: Collection[str]
     results: Collection[str]
@@ -43,19 +43,19 @@ def describe_use(
     results: Collection[str],
     opset: int | None,
 ) -> Use:
-    """Describe a step as a Use; an operator without a row counts as one that passes its inputs on."""
+    """Describe a step as a Use; an operator that the table does not have reads its inputs as one operand."""
     if found is None:
         return Use(op, False, {"x": inputs}, inputs, results)
-    row, mapping = found
+    definition, mapping = found
     read = {home.position % len(inputs) for home in mapping.homes(opset).values() if isinstance(home, Input) and inputs}
     places = [operand.position if isinstance(operand, Permuted) else operand for operand in mapping.operands or ()]
     rest = [input_ for position, input_ in enumerate(inputs) if position not in read]
-    if ALL in places or (not places and len(rest) > len(row.operand_names)):
-        operands = {row.operand_names[0]: rest}
+    if ALL in places or (not places and len(rest) > len(definition.operand_names)):
+        operands = {definition.operand_names[0]: rest}
     else:
         ordered_inputs = [inputs[position] for position in places if position < len(inputs)] if places else rest
-        operands = {name: [source] for name, source in zip(row.operand_names, ordered_inputs) if source}
-    return Use(row.name, row.kind == "move" or row.name == "identity", operands, inputs, results)
+        operands = {name: [source] for name, source in zip(definition.operand_names, ordered_inputs) if source}
+    return Use(definition.name, definition.kind == "move" or definition.name == "identity", operands, inputs, results)
 
 
 def find_trainable(
@@ -64,7 +64,7 @@ def find_trainable(
     """Return the names of the trainable arrays. shapes: of all float arrays, by name. uses: in topological order."""
     inference = TrainableInference(shapes, inputs, _readers(uses))
     for use in uses:
-        inference.take(use)
+        inference.visit_step(use)
     for output in outputs:
         inference.found |= inference.held.get(output, set()) if output in inference.rows else set()
     return inference.found - inference.known
@@ -74,7 +74,11 @@ def _readers(uses: Sequence[Use]) -> dict[str, set[str]]:
     """Map each value to the operators that read it, directly or through operators that only move entries."""
     readers: dict[str, set[str]] = {}
     for use in reversed(uses):
-        after = set().union(*(readers.get(result, set()) for result in use.results)) if use.moves else {use.row}
+        after = (
+            set().union(*(readers.get(result, set()) for result in use.results))
+            if use.only_rearranges
+            else {use.operator}
+        )
         for input_ in use.inputs:
             readers[input_] = readers.get(input_, set()) | after
     return readers
@@ -96,16 +100,19 @@ class TrainableInference:
         self.active, self.rows, self.products = set(inputs), set[str](), set[str]()
         self.found, self.known = set[str](), set[str]()
 
-    def take(self, use: Use) -> None:
-        if use.row in PRODUCTS or (use.moves and not self.products.isdisjoint(use.inputs)):
+    def visit_step(self, use: Use) -> None:
+        """Update what is active, known and trainable for one step, in topological order."""
+        if use.operator in PRODUCTS or (use.only_rearranges and not self.products.isdisjoint(use.inputs)):
             self.products.update(use.results)
-        if use.row == "gather" or (use.moves and not self.rows.isdisjoint(use.inputs)):
+        if use.operator == "gather" or (use.only_rearranges and not self.rows.isdisjoint(use.inputs)):
             self.rows.update(use.results)
-        if use.row in KNOWN:
+        if use.operator in CONSTANT_INPUTS:
             self.known.update(*(self.held.get(input_, ()) for input_ in use.inputs))
         if self.active.isdisjoint(use.inputs):
-            names = [*use.inputs][: 1 if use.row in FIRST else None if use.row not in ROOTS else 0]
-            self._keep(use, set().union(*(self.held.get(name, set()) for name in names)))
+            names = [*use.inputs][
+                : 1 if use.operator in ONLY_FIRST_OPERAND else None if use.operator not in STATISTICS else 0
+            ]
+            self._propagate_weights(use, set().union(*(self.held.get(name, set()) for name in names)))
             return
         for operand, values in use.operands.items():
             for value in values:
@@ -113,7 +120,7 @@ class TrainableInference:
                     self._combine_with_inputs(use, operand, value)
         self.active.update(use.results)
 
-    def _keep(self, use: Use, weights: set[str]) -> None:
+    def _propagate_weights(self, use: Use, weights: set[str]) -> None:
         for result in use.results:
             self.held[result] = self.held.get(result, set()) | weights
 
@@ -124,24 +131,27 @@ class TrainableInference:
             [input_ for input_ in use.inputs if input_ in self.active and input_ != value],
         )
         if value in self.rows:
-            if use.moves or (use.row == "mul" and not others):
-                self._keep(use, weights)
+            if use.only_rearranges or (use.operator == "mul" and not others):
+                self._propagate_weights(use, weights)
                 self.rows.update(use.results)
-            elif use.row != "mul" and use.row not in ANGLES:
+            elif use.operator != "mul" and use.operator not in ANGLES:
                 self.found |= weights
-        elif use.moves and use.row not in LAYERS:
-            self._keep(use, weights)
+        elif use.only_rearranges and use.operator not in LAYERS:
+            self._propagate_weights(use, weights)
         elif self._is_weight(use, operand, weights, others):
             self.found |= weights
 
     def _is_weight(self, use: Use, operand: str, weights: set[str], others: Collection[str]) -> bool:
+        """Whether an operand is a weight: a layer's, an added vector, or a factor with more than one entry."""
         shapes = [self.shapes[weight] for weight in weights]
         single = all(prod(shape) == 1 for shape in shapes)
         vector = all(sum(extent > 1 for extent in shape) <= 1 for shape in shapes)
-        becomes = set[str]().union(*(self.readers.get(result, set()) for result in use.results)) or {""}
-        if use.row in LAYERS:
-            return operand not in GIVEN and not (use.row == "matmul" and vector and becomes <= ANGLES)
-        if use.row in ("add", "add_n") or (use.row, operand) == ("sub", "a"):
+        result_readers = set[str]().union(*(self.readers.get(result, set()) for result in use.results)) or {""}
+        if use.operator in LAYERS:
+            return operand not in NOT_TRAINABLE and not (
+                use.operator == "matmul" and vector and result_readers <= ANGLES
+            )
+        if use.operator in ("add", "add_n") or (use.operator, operand) == ("sub", "a"):
             after_product = not self.products.isdisjoint(others)
-            return after_product if single else vector or not becomes <= MASKED
-        return use.row == "mul" and vector and not single and not becomes <= ANGLES
+            return after_product if single else vector or not result_readers <= SOFTMAXES
+        return use.operator == "mul" and vector and not single and not result_readers <= ANGLES

@@ -14,7 +14,7 @@ import numpy as np
 from ..core.number import shortened, switch
 from ..core.progress import progress as progressed
 from ..errors import SequentialError, TrainingError
-from ..tensor.evaluation.contraction import is_finite
+from ..tensor.evaluation.contraction import has_finite_sum
 from ..training.archive import Shapes
 from ..training.loop import Outcome, checked_int, run
 from ..training.optimizers import SimpleSGDTrainer
@@ -196,7 +196,7 @@ class Sequential(Network):
         for weight, new in zip(self.parameters, step_sizes):
             new *= self.learning_rate
             np.subtract(weight.values, new, out=new)
-        if not all(map(is_finite, step_sizes)):
+        if not all(map(has_finite_sum, step_sizes)):
             return False
         for weight, new in zip(self.parameters, step_sizes):
             weight.values[...] = new

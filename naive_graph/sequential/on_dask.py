@@ -179,5 +179,5 @@ def _update_share(before: Mapping[str, Array], total: Mapping[str, Array], count
     """A share of a layer's weights, updated by a group's gradients, as new arrays."""
     after = {name: np.empty_like(array) for name, array in before.items()}
     versions = DoubleBuffer([[dict(before)], [after]], "delayed", rate)
-    versions.learn(0, 1, dict.fromkeys(before, ...), total, count)
+    versions.write_update(0, 1, dict.fromkeys(before, ...), total, count)
     return after

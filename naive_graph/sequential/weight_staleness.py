@@ -105,13 +105,15 @@ class DoubleBuffer:
         self.policy = check_policy(policy)
         self.rate = rate
 
-    def half(self, group: int) -> Weights:
+    def buffer_of(self, group: int) -> Weights:
         """The buffer that a group reads."""
         return self.buffers[group % 2]
 
-    def learn(self, layer: int, group: int, mine: Mapping[str, Any], total: Mapping[str, Array], count: int) -> None:
+    def write_update(
+        self, layer: int, group: int, mine: Mapping[str, Any], total: Mapping[str, Array], count: int
+    ) -> None:
         """Write U_{g+2} over U_g, at the indices in `mine`; in a correct pipeline nobody reads U_g any more."""
-        base, after = self.half(group + (self.policy == "delayed"))[layer], self.buffers[group % 2][layer]
+        base, after = self.buffer_of(group + (self.policy == "delayed"))[layer], self.buffers[group % 2][layer]
         for name, index in mine.items():
             old, new, rows = base[name][index], after[name][index], max(1, IN_CACHE // total[name][0].size)
             for start in range(0, len(new), rows):
@@ -125,7 +127,7 @@ class DoubleBuffer:
         for name, total in totals.items():
             operator = flow.operators[name]
             mine = locate_weights(flow.layers[operator.layer - 1], operator)
-            self.learn(operator.layer - 1, group, mine, total, count)
+            self.write_update(operator.layer - 1, group, mine, total, count)
 
 
 class GroupEnd(NamedTuple):
@@ -209,7 +211,7 @@ def by_cycles(
                 else outside[name][iteration - 1 : iteration]
                 for name in operator.inputs
             }  # fmt: skip
-            fire_operators(machine, [operator], versions.half(group), streams, totals, iteration)
+            fire_operators(machine, [operator], versions.buffer_of(group), streams, totals, iteration)
             waiting.update({(name, iteration): samples for name, samples in streams.items()})
             if operator.name in totals and (iteration % size == 0 or iteration == count):
                 total = {operator.name: totals.pop(operator.name)}

@@ -153,7 +153,7 @@ class PipelineWorker:
         if operator.kind == "forward":
             shared.wait(shared.writers[operator.layer], group)
         start = time.perf_counter()
-        weights = shared.half(group)
+        weights = shared.buffer_of(group)
         self.losses += fire_operators(
             self.machine, [operator], weights, streams, totals, shared.samples_before + iteration
         )
@@ -167,7 +167,7 @@ class PipelineWorker:
     def _learn(self, operator: StreamOperator, group: int, total: Mapping[str, Array], count: int) -> None:
         """Update an operator's weights at the end of a group."""
         shared = self.shared
-        sums = self.machine.summed(operator, dict(total), shared.half(group)[operator.layer - 1])
+        sums = self.machine.summed(operator, dict(total), shared.buffer_of(group)[operator.layer - 1])
         shared.wait(shared.ended, group + 1)  # no worker is more than one group ahead
         shared.update_all(shared.flow, group, {operator.name: sums}, count)
         shared.end_group(operator.name)

@@ -101,10 +101,10 @@ def _write_graph(model_builder: ModelBuilder, target: Any) -> GraphProto:
     builder = GraphBuilder(model_builder)
     writer = NodeWriter(builder)
     if names:
-        writer.keep(names, results)
+        writer.reserve_names(names, results)
     node_names = [(result.given_name if isinstance(result, TensorNode) else result.name) or "" for result in results]
     builder.reserved.update(filter(None, node_names))
-    values = writer.results(results)
+    values = writer.write_or_raise(results)
     return graph(builder, "naive_graph", values, names or node_names)
 
 

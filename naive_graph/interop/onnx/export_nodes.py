@@ -46,16 +46,16 @@ class NodeWriter:
         self.refused: dict[str, None] = {}
         self.scalars = ScalarWriter(builder, self.refused)
 
-    def results(self, nodes: Sequence[TensorNode | Node]) -> list[Value]:
+    def write_or_raise(self, nodes: Sequence[TensorNode | Node]) -> list[Value]:
         """Write nodes and return their values. Raises ExportError that names all that cannot be exported."""
-        values = self.put(nodes)
+        values = self.write_all(nodes)
         if self.refused:
             reasons = [*self.refused]
             more = f"; and {len(reasons) - MOST_SAID} more" if len(reasons) > MOST_SAID else ""
             raise ExportError(f"Nothing was written: {'; '.join(reasons[:MOST_SAID])}{more}.")
         return values
 
-    def put(self, nodes: Sequence[TensorNode | Node]) -> list[Value]:
+    def write_all(self, nodes: Sequence[TensorNode | Node]) -> list[Value]:
         """Write nodes and return their values; reasons for refusals are collected."""
         for root in nodes:
             getattr(root, "home" if isinstance(root, TensorNode) else "row")  # raises an error if the node is stale
@@ -63,15 +63,15 @@ class NodeWriter:
         for tensor in self.find_needed(tensors):
             self.write(tensor)
         self.scalars([node for node in nodes if isinstance(node, Node)])
-        return [self.of(node) for node in nodes]
+        return [self.value_of(node) for node in nodes]
 
-    def keep(self, names: Iterable[str], results: Sequence[TensorNode | Node]) -> None:
+    def reserve_names(self, names: Iterable[str], results: Sequence[TensorNode | Node]) -> None:
         """Reserve the names of outputs, except those that inputs and parameters have."""
         needed = self.find_needed(result for result in results if isinstance(result, TensorNode))
         leaf_names = {node.name for node in needed if _is_input_or_parameter(node)}
         self.builder.taken.update({name: 1 for name in names if name not in leaf_names})
 
-    def of(self, node: Any) -> Value:
+    def value_of(self, node: Any) -> Value:
         """Return the value of a node that was written, or of a number or an array."""
         if isinstance(node, SelectionNode):
             return self.builder.constant(node.dense())
@@ -89,22 +89,24 @@ class NodeWriter:
             node = waiting.pop()
             if node not in needed and node not in self.values and not isinstance(node, SelectionNode):
                 needed[node] = None
-                waiting.extend(self.reads(node))
+                waiting.extend(self.dependencies(node))
         return sorted(needed, key=lambda tensor: tensor.serial)
 
-    def reads(self, node: TensorNode) -> list[TensorNode]:
+    def dependencies(self, node: TensorNode) -> list[TensorNode]:
         """Return the tensors that a node is written from."""
         call = self.call(node)
         if call is None:
             return list(node.sources)
         operands = flat([*call.operands, *call.properties.values()])
-        return operands + (self.outside(node, call, operands) if isinstance(call.operator, OperatorDef) else [])
+        return operands + (
+            self.captured_tensors(node, call, operands) if isinstance(call.operator, OperatorDef) else []
+        )
 
     def call(self, node: TensorNode) -> Call | None:
         """The operator call that a node is exported as; None if it is exported by its kind."""
         return self.inner.get(node, node.call)
 
-    def outside(self, node: TensorNode, call: Call, given: Sequence[TensorNode]) -> list[TensorNode]:
+    def captured_tensors(self, node: TensorNode, call: Call, given: Sequence[TensorNode]) -> list[TensorNode]:
         """Tensors that a composition captures besides its operands: parameters, and closure variables."""
         captures: dict[TensorNode, None] = {}
         seen = set(given)
@@ -130,29 +132,29 @@ class NodeWriter:
         results = (node,) if call is None or not isinstance(call.operator, OperatorDef) else call.results or (node,)
         try:
             if isinstance(node, LeafNode):
-                values = [self.leaf(node)]
+                values = [self.write_leaf(node)]
             elif call is None:
-                values = [self.plain(node)]
+                values = [self.write_by_kind(node)]
             elif isinstance(call.operator, Rule):
-                values = [self.rule(node, call)]
+                values = [self.write_rule(node, call)]
             else:
-                values = self.row(results, call)
+                values = self.write_operator_call(results, call)
         except ExportRefused as refused:
             self.refused[str(refused)] = None
             values = [self.builder.constant(0.0)] * len(results)
         self.values.update(zip(results, values))
 
-    def plain(self, node: TensorNode) -> Value:
+    def write_by_kind(self, node: TensorNode) -> Value:
         before = len(self.builder.nodes)
-        value = export_node(self.builder, node, self.of)
+        value = export_node(self.builder, node, self.value_of)
         if node.given_name and len(self.builder.nodes) > before:
             self.builder.rename_last(value, node.name)
         return value
 
-    def leaf(self, leaf: LeafNode) -> Value:
+    def write_leaf(self, leaf: LeafNode) -> Value:
         label = leaf.given_name or ("input", "parameter", "constant")[leaf.leaf_type]
         if isinstance(leaf, ParameterLeaf):
-            return self.parameter(leaf)
+            return self.write_parameter(leaf)
         if leaf.nodes is not None:
             reshaped = [self.builder.reshape(scalar, (1,)) for scalar in self.scalars(leaf.nodes)]
             joined = self.builder.emit("Concat", reshaped, [(len(reshaped),)], label, axis=0)[0]
@@ -165,7 +167,7 @@ class NodeWriter:
             raise ExportRefused(f"{leaf.label} has no value. Set it: t.value = an array of shape {leaf.shape}")
         return StoredValue(self.builder, np.asarray(leaf.value), label, leaf.leaf_type == LeafType.PARAMETER)
 
-    def parameter(self, leaf: ParameterLeaf) -> Value:
+    def write_parameter(self, leaf: ParameterLeaf) -> Value:
         """A model's parameter, once for all leaves that read it; of a table its rows."""
         source = leaf.source
         if source not in self.sources:
@@ -175,36 +177,38 @@ class NodeWriter:
             return value
         return self.builder.emit("Gather", [value, np.asarray(leaf.rows)], [leaf.shape], axis=0)[0]
 
-    def rule(self, node: TensorNode, call: Call) -> Value:
-        operands = [self.of(operand) for operand in call.operands]
+    def write_rule(self, node: TensorNode, call: Call) -> Value:
+        operands = [self.value_of(operand) for operand in call.operands]
         return self.builder.rule(call.operator, operands, node.given_name or "", self.scope(node, call))
 
-    def row(self, results: Sequence[TensorNode], call: Call) -> list[Value]:
+    def write_operator_call(self, results: Sequence[TensorNode], call: Call) -> list[Value]:
         named = None if call.results else results[0].given_name
         label = named or (call.operator.name if self.builder.inside else call.name or call.operator.name)
         scope = self.scope(results[0], call)
         if call.operator is transpose and not named:
             perm = call.properties["axes"] or range(results[0].rank)[::-1]
-            return [TransposedValue(self.of(call.operands[0]), [axis % results[0].rank for axis in perm], label)]
+            return [TransposedValue(self.value_of(call.operands[0]), [axis % results[0].rank for axis in perm], label)]
         if isinstance(call.operator, RuleOperator):
             return [
-                self.builder.rule(call.operator.rule, [self.of(operand) for operand in call.operands], label, scope)
+                self.builder.rule(
+                    call.operator.rule, [self.value_of(operand) for operand in call.operands], label, scope
+                )
             ]
-        values = export_call(self.builder, call, results, self.of, label, scope)
-        return self.export_composition(results, call, label, scope) if values is None else values
+        values = export_call(self.builder, call, results, self.value_of, label, scope)
+        return self.write_local_function(results, call, label, scope) if values is None else values
 
-    def export_composition(self, results: Sequence[TensorNode], call: Call, label: str, scope: str) -> list[Value]:
+    def write_local_function(self, results: Sequence[TensorNode], call: Call, label: str, scope: str) -> list[Value]:
         """Write the nodes inside an operator that ONNX lacks as a local function, and call it."""
         inside = GraphBuilder(self.builder.model_builder, inside=True)
         names = [name for name, operand in zip(call.operator.operand_names, call.operands) for _ in flat([operand])]
         fed: dict[TensorNode, InputValue] = {}
-        for index, source in enumerate(self.reads(results[0])):
+        for index, source in enumerate(self.dependencies(results[0])):
             if source not in fed:
                 fed[source] = InputValue(inside, source.shape, names[index] if index < len(names) else "outside")
         scope_path = scope_of(results[0], call)
         writer = NodeWriter(inside, {**fed}, f"{scope_path}/{call.name}" if scope_path else call.name or "")
         writer.inner = dict.fromkeys(results, call.within)
-        values = writer.put(results)
+        values = writer.write_all(results)
         self.refused.update(writer.refused)
         metadata = describe_call(call.operator.name, [*fed], call.operands, call.properties)
         function_name, attributes = custom_name(call)
@@ -212,7 +216,7 @@ class NodeWriter:
         proto.attribute.extend(attributes)  # their values are already in the body
         name = self.builder.model_builder.enter(proto)
         shapes = [result.shape for result in results]
-        return self.builder.call(name, [self.of(tensor) for tensor in fed], shapes, label, scope, attributes)
+        return self.builder.call(name, [self.value_of(tensor) for tensor in fed], shapes, label, scope, attributes)
 
     def scope(self, node: TensorNode, call: Call) -> str:
         """The path of the scopes of this graph around a call."""

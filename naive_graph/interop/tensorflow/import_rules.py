@@ -236,7 +236,7 @@ def _conv2d_backprop_input(builder: TensorFlowBuilder, step: GraphStep) -> Seque
     values = builder.operands(step, row, mapping) | builder.properties(step, row, mapping)
     if isinstance(values["padding"], tuple):
         wanted = values.pop("output_shape")
-        small = row.result_shape(row.bound((), values))
+        small = row.result_shape(row.bind_arguments((), values))
         sides = small[-2:] if values["data_format"] == "NCHW" else small[-3:]
         values["output_padding"] = [wanted_extent - extent for wanted_extent, extent in zip(wanted, sides)]
     return builder.apply_operator(step, row, values)

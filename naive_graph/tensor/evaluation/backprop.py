@@ -24,7 +24,7 @@ from ..reduction_vjp import CHOICES
 from ..sparse_selector import SelectionNode
 from ..versions import own_copy, ticks
 from .arrays import Array, namespace
-from .contraction import is_finite
+from .contraction import has_finite_sum
 from .evaluate import ArrayAlgebra, cached_array, invalidate_stale, scalars_are_stale, value_of
 from .structural_zeros import may_have_structural_zeros
 
@@ -119,8 +119,8 @@ def store_gradients(
     Gradients that are not finite are first recomputed with structural zeros kept apart (see _recompute_nonfinite).
     """
     branched = any(isinstance(node, NonlinearNode) and node.function.branches for node in nodes)  # may keep NaN
-    if not all(is_finite(gradients[node]) for node in gradients if branched or not node.reads):
-        nonfinite_nodes = [node for node in gradients if not is_finite(gradients[node])]
+    if not all(has_finite_sum(gradients[node]) for node in gradients if branched or not node.reads):
+        nonfinite_nodes = [node for node in gradients if not has_finite_sum(gradients[node])]
         gradients = {**gradients, **_recompute_nonfinite(output, nonfinite_nodes)}
     zero = ones_like(value_of(output)).reshape(()) * 0.0
     zero_gradients = {node: namespace(zero).broadcast_to(zero, node.shape) for node in wanted.difference(gradients)}

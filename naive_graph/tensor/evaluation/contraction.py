@@ -48,7 +48,7 @@ def _masked_product(factors: list[Factor], masks: list[Factor], dst: Ids) -> Arr
     return contract_arrays(arrays or [(np.array(1.0), ())], dst)
 
 
-def is_finite(array: Array) -> bool:
+def has_finite_sum(array: Array) -> bool:
     """Whether a NumPy array holds neither NaN nor infinity; True, unchecked, for arrays of other libraries."""
     if not isinstance(array, (np.ndarray, np.generic)):
         return True

@@ -19,10 +19,10 @@ Kernel = Callable[..., Array]
 @lru_cache(maxsize=4096)
 def find_kernel(ids: tuple[Ids, ...], dst: Ids) -> Kernel | None:
     """The function that computes this einsum of arrays; None if no plain NumPy call does."""
-    return _sum_axes(ids[0], dst) if len(ids) == 1 else _multiply_pair(ids[0], ids[1], dst)
+    return _sum_kernel(ids[0], dst) if len(ids) == 1 else _pair_kernel(ids[0], ids[1], dst)
 
 
-def _sum_axes(ids: Ids, dst: Ids) -> Kernel:
+def _sum_kernel(ids: Ids, dst: Ids) -> Kernel:
     """An einsum of one array: sum some axes, transpose the others."""
     summed = tuple(axis for axis, index in enumerate(ids) if index not in dst)
     rest = [index for index in ids if index in dst]
@@ -30,7 +30,7 @@ def _sum_axes(ids: Ids, dst: Ids) -> Kernel:
     return (lambda a: a.sum(summed).transpose(order)) if summed else (lambda a: a.transpose(order))
 
 
-def _multiply_pair(left: Ids, right: Ids, dst: Ids) -> Kernel | None:
+def _pair_kernel(left: Ids, right: Ids, dst: Ids) -> Kernel | None:
     both = [index for index in left if index in right]
     if any(index not in dst and index not in both for index in (*left, *right)):
         return None
@@ -39,10 +39,10 @@ def _multiply_pair(left: Ids, right: Ids, dst: Ids) -> Kernel | None:
     rows, columns = ([index for index in dst if index in ids and index not in both] for ids in (left, right))
     if not summed or (batch and not rows and not columns):
         return None
-    return _multiply_matrices(left, right, dst, batch, rows, columns, summed)
+    return _matmul_kernel(left, right, dst, batch, rows, columns, summed)
 
 
-def _multiply_matrices(
+def _matmul_kernel(
     left: Ids, right: Ids, dst: Ids, batch: list[int], rows: list[int], columns: list[int], summed: list[int]
 ) -> Kernel:
     """An einsum of two arrays as one (batched) matrix product: (batch, rows, summed) @ (batch, summed, columns)."""

@@ -29,7 +29,7 @@ from ..reduction_node import ReductionAxes, ReductionNode
 from ..sparse_selector import SelectionNode
 from ..versions import Clock, Watch, own_copy, ticks
 from .arrays import Array, namespace, to_common_library
-from .contraction import Factor, contract_arrays, is_finite, product
+from .contraction import Factor, contract_arrays, has_finite_sum, product
 from .entries import apply_function
 from .eval_plan import EvalStep, Factors, list_factors, missing_ancestors, plan_evaluation
 from .gather_scatter import permute_axes
@@ -238,7 +238,7 @@ def computed(step: EvalStep, value: Callable[[TensorNode], Any]) -> Array:
     may_need_masks = is_product(node) and any(map(may_have_structural_zeros, node.sources))
     return (
         evaluate_composition(node, value, node.reads)(node)
-        if result is None or (may_need_masks and not is_finite(result))
+        if result is None or (may_need_masks and not has_finite_sum(result))
         else result
     )
 
@@ -296,7 +296,7 @@ def _multiply_factors(node: LinearNode, sources: Factors, value: Callable[[Tenso
         result = product([(value(source), ids) for source, ids in sources], node.index.dst)
     else:
         result = ArrayAlgebra().linear(node.op, node.index, *map(value, node.sources))
-    if (len(sources) == 2 and not any(map(may_have_structural_zeros, node.sources))) or is_finite(result):
+    if (len(sources) == 2 and not any(map(may_have_structural_zeros, node.sources))) or has_finite_sum(result):
         return result
     if len(sources) > 2:
         return evaluate_composition(node, value, {source for source, _ in sources})(node)

@@ -108,7 +108,7 @@ class BulkWriter:
         return self._filled(result, needs_node, MUL, left, right)
 
     def multiply_by_mask(self, mask: Rows, rows: Rows) -> Rows:
-        """where(taken, rows, 0), entry by entry: the product with zeros and ones known only at run time."""
+        """where(mask, rows, 0), entry by entry: the product with zeros and ones known only at run time."""
         result = np.where(rows == ONE, mask, ZERO)
         return self._filled(result, rows >= 0, WHERE, mask, rows, np.full_like(rows, self.constant(0.0)))
 

@@ -154,7 +154,7 @@ def check_properties(row: OperatorDef, example: Example) -> None:
 def check_shape_rule(row: OperatorDef, example: Example) -> None:
     """The shape rule agrees with the composition's shape."""
     case = ExampleCall(row, example)
-    rule = row.result_shape(row.bound([], case.given))
+    rule = row.result_shape(row.bind_arguments([], case.given))
     shapes = [result.shape for result in case.results]
     _require(
         rule is None or (rule if isinstance(case.result, tuple) else [tuple(rule)]) == shapes, f"{rule} is not {shapes}"

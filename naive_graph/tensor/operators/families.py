@@ -89,7 +89,7 @@ class Elementwise(OperatorDef):
         try:
             return broadcast_shape(*tensors)
         except ShapeError as error:
-            raise self._told(error) from None
+            raise self._prefix_with_name(error) from None
 
 
 class RuleOperator(Elementwise):

@@ -118,23 +118,23 @@ class OperatorDef:
 
     def usage(self) -> str:
         """The call with all parameters and defaults, such as "softmax(x, axis=-1)"."""
-        return f"{self.name}({', '.join(map(self._shown, self.parameters))})"
+        return f"{self.name}({', '.join(map(self._format_parameter, self.parameters))})"
 
-    def _shown(self, parameter: OperatorParameter) -> str:
+    def _format_parameter(self, parameter: OperatorParameter) -> str:
         return parameter.name if parameter.default is MISSING else f"{parameter.name}={parameter.default!r}"
 
     # --- calling ---
 
     def __call__(self, *given: Any, name: str | None = None, **named: Any) -> Any:
         try:
-            values = self.bound(given, named)
+            values = self.bind_arguments(given, named)
             return self.built(values, name)
         except MemoryError as error:
             if isinstance(error, BudgetError):
                 raise
             raise BudgetError(f"{self.name}: the result does not fit into memory. {error}") from None
 
-    def bound(self, given: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
+    def bind_arguments(self, given: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
         """Bind and check the arguments: name -> value, operands as tensors, properties normalized.
 
         Raises ArityError, OperandError or PropertyError. Calls no function of the operator.
@@ -192,7 +192,7 @@ class OperatorDef:
             try:
                 result = self.function(**values)
             except ShapeError as error:
-                raise self._told(error) from None
+                raise self._prefix_with_name(error) from None
         return self.attach_call(result, values, label, name, first, expected)
 
     def result_shape(self, values: Mapping[str, Any]) -> Any:
@@ -203,9 +203,9 @@ class OperatorDef:
             return self.shape(**{name: _shape_of(values[name]) if name in self._shaped else values[name]
                                  for name in self._asked})  # fmt: skip
         except ShapeError as error:
-            raise self._told(error) from None
+            raise self._prefix_with_name(error) from None
 
-    def _told(self, error: ShapeError) -> ShapeError:
+    def _prefix_with_name(self, error: ShapeError) -> ShapeError:
         text = str(error)
         return error if text.startswith(f"{self.name}: ") else type(error)(f"{self.name}: {text}")
 
@@ -219,7 +219,7 @@ class OperatorDef:
         operands = tuple(values[operand_name] for operand_name in self.operand_names)
         properties = {property_name: values[property_name] for property_name in self.property_names}
         several = isinstance(result, (list, tuple))
-        nodes = [self._own(output, first) for output in (result if several else [result])]
+        nodes = [self._ensure_new_node(output, first) for output in (result if several else [result])]
         check_size(self.name, [node.shape for node in nodes])
         call = Call(self, operands, properties, label, first)
         for position, node in enumerate(nodes):
@@ -246,7 +246,7 @@ class OperatorDef:
         derivatives = self.derivative(adjoint, result, *operands, **properties)
         return checked_gradients(self.name, derivatives, dict(zip(self.operand_names, operands)))
 
-    def _own(self, node: Any, first: int) -> TensorNode:
+    def _ensure_new_node(self, node: Any, first: int) -> TensorNode:
         """The node if this call created it; else (an operand returned as is) an identity transform of it."""
         if not isinstance(node, TensorNode):
             raise OperandError(f"Operator '{self.name}' returned {describe_value(node)}, and not a tensor.")

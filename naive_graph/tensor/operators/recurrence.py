@@ -32,8 +32,8 @@ def parse_activations(value: Any) -> tuple[str, ...] | None:
     return names
 
 
-class RecurrentLayout:
-    """The extents of a recurrent layer. Raises ShapeError where they do not fit together."""
+class RecurrentShapes:
+    """The extents of a recurrent layer, as in ONNX: w (D, G H, I), r (D, G H, H), b (D, 2 G H). Raises ShapeError."""
 
     def __init__(
         self, gates: int, x: Extents, w: Extents, r: Extents, b: Any, states: Sequence[Any],
@@ -63,7 +63,7 @@ class RecurrentLayout:
 State = tuple[TensorNode, ...]
 
 
-def run(
+def scan_directions(
     x: TensorNode,
     w: TensorNode,
     r: TensorNode,
@@ -134,7 +134,7 @@ def _make_step(cell: Callable[..., State], way: int) -> Step:
     return step
 
 
-def multiply_gates(h: TensorNode, recurrent: TensorNode) -> TensorNode:
+def project_state(h: TensorNode, recurrent: TensorNode) -> TensorNode:
     """The product of the state h (N, H) and the weights r (G H, H) of all gates."""
     return LinearNode(OpType.mul, (1, 2), (1, -3), (2, -3), h, recurrent)
 
@@ -145,6 +145,7 @@ def gate_slice(node: TensorNode, gate: int, size: int, count: int = 1) -> Tensor
 
 
 def with_bias(node: TensorNode, bias: Any) -> TensorNode:
+    """The node plus a bias along its last axis; the node itself without one."""
     ids = identity_ids(node.rank)
     return node if bias is None else LinearNode(OpType.add, ids, ids, ids[-1:], node, bias)
 
@@ -156,18 +157,22 @@ def split_biases(biases: Any, gates: int, size: int) -> tuple[Any, Any]:
     )
 
 
-def functions(activations: Any, default: Sequence[str], way: int) -> list[Callable[..., Any]]:
+def select_activations(activations: Any, default: Sequence[str], way: int) -> list[Callable[..., Any]]:
+    """The activation functions of one direction (`way`: 0 or 1), by their names or the default ones."""
     names = default if activations is None else activations[way * len(default) :][: len(default)]
     return [ACTIVATIONS[name] for name in names]
 
 
-def swap_batch_first(state: Any, batch_first: bool) -> Any:
+def time_first_shape(state: Any, batch_first: bool) -> Any:
+    """The shape of an initial state with its first two axes exchanged, if the batch comes first."""
     return (state[1], state[0], *state[2:]) if batch_first and state is not None else state
 
 
-def states(states: Sequence[Any], batch_first: bool) -> list[Any]:
+def transpose_initial_states(states: Sequence[Any], batch_first: bool) -> list[Any]:
+    """Initial states with the direction first, (D, N, H)."""
     return [arithmetic.transpose(state, 1, 0, 2) if batch_first and state is not None else state for state in states]
 
 
 def gate_rows(recurrent: TensorNode, first: int, count: int) -> TensorNode:
+    """Some rows of the recurrent weights: those of one gate or of several."""
     return slicing.gather_axis(recurrent, 0, (count,), (1,), first)

@@ -21,16 +21,16 @@ from .moves import Extents
 from .properties import Kind, Maybe, MaybeWholes, Tensor, one_of
 from .recurrence import (
     ACTIVATIONS,
-    RecurrentLayout,
+    RecurrentShapes,
     State,
-    functions,
     gate_rows,
     gate_slice,
-    multiply_gates,
     parse_activations,
-    run,
-    states,
-    swap_batch_first,
+    project_state,
+    scan_directions,
+    select_activations,
+    time_first_shape,
+    transpose_initial_states,
     with_bias,
 )
 from .table import tensor_operator
@@ -55,8 +55,8 @@ def _make_shape_rule(gates: int, functions: int) -> Callable[..., None]:
         x: Extents, w: Extents, r: Extents, b: Any, initial_h: Any, *, direction: str, lengths: Any, batch_first: bool,
         activations: Any,
     ) -> None:  # fmt: skip
-        RecurrentLayout(
-            gates, x, w, r, b, [swap_batch_first(initial_h, batch_first)],
+        RecurrentShapes(
+            gates, x, w, r, b, [time_first_shape(initial_h, batch_first)],
             direction=direction, lengths=lengths, batch_first=batch_first, activations=activations, functions=functions,
         )  # fmt: skip
 
@@ -102,11 +102,11 @@ def rnn(
     """
 
     def cell(way: int, fed: TensorNode, state: State, recurrent: TensorNode) -> State:
-        (f,) = functions(activations, ("Tanh",), way)
-        return (NonlinearNode(f, fed + multiply_gates(state[0], recurrent)),)
+        (f,) = select_activations(activations, ("Tanh",), way)
+        return (NonlinearNode(f, fed + project_state(state[0], recurrent)),)
 
-    return run(
-        x, w, r, b, states([initial_h], batch_first),
+    return scan_directions(
+        x, w, r, b, transpose_initial_states([initial_h], batch_first),
         direction=direction, lengths=lengths, batch_first=batch_first, cell=cell,
     )  # fmt: skip
 
@@ -153,23 +153,23 @@ def gru(
     size = r.shape[-1]
 
     def cell(way: int, fed: TensorNode, state: State, recurrent: TensorNode, of_r: Any = None) -> State:
-        f, g = functions(activations, ("Sigmoid", "Tanh"), way)
+        f, g = select_activations(activations, ("Sigmoid", "Tanh"), way)
         h = state[0]
         gates, candidates = gate_rows(recurrent, 0, 2 * size), gate_rows(recurrent, 2 * size, size)
         of_gates, of_candidate = (
             (None, None) if of_r is None else (gate_slice(of_r, 0, size, 2), gate_slice(of_r, 2, size))
         )
-        zr = NonlinearNode(f, gate_slice(fed, 0, size, 2) + with_bias(multiply_gates(h, gates), of_gates))
+        zr = NonlinearNode(f, gate_slice(fed, 0, size, 2) + with_bias(project_state(h, gates), of_gates))
         z, reset = gate_slice(zr, 0, size), gate_slice(zr, 1, size)
         if linear_before_reset:
-            seen = reset * with_bias(multiply_gates(h, candidates), of_candidate)
+            seen = reset * with_bias(project_state(h, candidates), of_candidate)
         else:
-            seen = with_bias(multiply_gates(reset * h, candidates), of_candidate)
+            seen = with_bias(project_state(reset * h, candidates), of_candidate)
         c = NonlinearNode(g, gate_slice(fed, 2, size) + seen)
         return (map_entries(lambda z, c, h: (1.0 - z) * c + z * h, z, c, h),)
 
-    return run(
-        x, w, r, b, states([initial_h], batch_first),
+    return scan_directions(
+        x, w, r, b, transpose_initial_states([initial_h], batch_first),
         direction=direction, lengths=lengths, batch_first=batch_first, cell=cell, separate_bias=True,
     )  # fmt: skip
 
@@ -181,8 +181,8 @@ def _check_lstm(
     x: Extents, w: Extents, r: Extents, b: Any, initial_h: Any, initial_c: Any, p: Any, *, direction: str, lengths: Any,
     batch_first: bool, activations: Any,
 ) -> None:  # fmt: skip
-    states = [swap_batch_first(state, batch_first) for state in (initial_h, initial_c)]
-    layout = RecurrentLayout(
+    states = [time_first_shape(state, batch_first) for state in (initial_h, initial_c)]
+    layout = RecurrentShapes(
         4, x, w, r, b, states,
         direction=direction, lengths=lengths, batch_first=batch_first, activations=activations, functions=3,
     )  # fmt: skip
@@ -236,9 +236,9 @@ def lstm(
     size = r.shape[-1]
 
     def cell(way: int, fed: TensorNode, state: State, recurrent: TensorNode, peepholes: Any = None) -> State:
-        f, g, last = functions(activations, ("Sigmoid", "Tanh", "Tanh"), way)
+        f, g, last = select_activations(activations, ("Sigmoid", "Tanh", "Tanh"), way)
         h, c = state
-        total = fed + multiply_gates(h, recurrent)
+        total = fed + project_state(h, recurrent)
         i, o, forget, new = (gate_slice(total, gate, size) for gate in range(4))
         peep = [None if peepholes is None else gate_slice(peepholes, gate, size) for gate in range(3)]
         i = NonlinearNode(f, _add_peephole(i, peep[0], c))
@@ -249,8 +249,8 @@ def lstm(
         o = _add_peephole(o, peep[1], c)
         return map_entries(lambda o, c: f(o) * last(c), o, c), c
 
-    return run(
-        x, w, r, b, states([initial_h, initial_c], batch_first), p,
+    return scan_directions(
+        x, w, r, b, transpose_initial_states([initial_h, initial_c], batch_first), p,
         direction=direction, lengths=lengths, batch_first=batch_first, cell=cell,
     )  # fmt: skip
 

@@ -80,7 +80,7 @@ class History(Suggesting, Sequence[dict[str, float]]):
                         stacklevel=user_stacklevel(),
                     )
         for follower in self._followers.values():
-            follower.follow(self.steps)
+            follower.write_new_steps(self.steps)
 
     @property
     def names(self) -> list[str]:
@@ -197,7 +197,7 @@ class History(Suggesting, Sequence[dict[str, float]]):
         directory = path_of(folder, HistoryError)
         if directory not in self._followers or graph is not None:
             self._followers[directory] = EventFile(directory, graph)
-        self._followers[directory].follow(self.steps)
+        self._followers[directory].write_new_steps(self.steps)
         return self._followers[directory].path
 
     def spread(self, model: Iterable[Any]) -> None:
@@ -211,7 +211,7 @@ class History(Suggesting, Sequence[dict[str, float]]):
         arrays = {f"weights/{name}": parameter.values for name, parameter in weights.items()}
         arrays |= {f"gradients/{name}": parameter.g for name, parameter in weights.items()}
         for follower in self._followers.values():
-            follower.spread(max(len(self.steps) - 1, 0), arrays)
+            follower.write_histograms(max(len(self.steps) - 1, 0), arrays)
 
     # --- as a picture ---
 

@@ -49,8 +49,8 @@ class EventFile:
             raise self._write_error(error) from None
         self._append(events)
 
-    def follow(self, steps: Sequence[dict[str, float]]) -> None:
-        """Write the steps that are not in the file yet. Raises HistoryError; what was not written is, next time."""
+    def write_new_steps(self, steps: Sequence[dict[str, float]]) -> None:
+        """Write the steps that are not in the file yet. Raises HistoryError; the next call goes on."""
         while self.steps < len(steps):
             end = min(len(steps), self.steps + TOGETHER)
             events = [_scalar_event(index, steps[index]) for index in range(self.steps, end)]
@@ -58,7 +58,7 @@ class EventFile:
                 self._append(events)
                 self.steps = end
 
-    def spread(self, step_index: int, arrays: Mapping[str, Any]) -> None:
+    def write_histograms(self, step_index: int, arrays: Mapping[str, Any]) -> None:
         """Write a histogram of each array at a step, under its name."""
         event = _make_event(step=step_index, summary=summary_pb2.Summary())
         for name, array in arrays.items():
