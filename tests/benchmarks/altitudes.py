@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 from playwright.sync_api import sync_playwright
-from sklearn.datasets import pictures
+from sklearn.datasets import load_digits
 
 from naive_graph import AdamTrainer, Sequential, altitudes
 from naive_graph.sequential import Activation, Conv2D, Dense, MaxPooling2D
@@ -29,7 +29,7 @@ RENEW = """() => {
 
 def lenet() -> tuple[Sequential, object, object]:
     """A LeNet that has learned some digits, and others that it has not seen."""
-    digits = pictures()
+    digits = load_digits()
     data, labels = digits.images[..., None] / 16, digits.target
     layers = [Conv2D(6, (3, 3), padding=(1, 1)), Activation("relu"), MaxPooling2D((2, 2)), Conv2D(16, (3, 3))]
     layers += [Activation("relu"), MaxPooling2D((2, 2)), Dense(120), Activation("relu"), Dense(84), Activation("relu")]

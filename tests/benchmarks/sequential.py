@@ -49,9 +49,9 @@ EPOCHS = 10
 
 def digits(seed):
     """Training samples and labels, and those of the test."""
-    from sklearn.datasets import pictures
+    from sklearn.datasets import load_digits
 
-    images, labels = pictures(return_X_y=True)
+    images, labels = load_digits(return_X_y=True)
     order = np.random.default_rng(seed).permutation(len(images))
     images, labels = images[order].reshape(-1, 8, 8, 1) / 16, labels[order]
     fifth = len(images) // 5

@@ -16,8 +16,8 @@ res = sequential (images, digits) ((8, 8, 1), 0.2, 16, "crossEntropy", "glorotUn
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [None, "threads"])
 def test_it_reads_95_of_100_digits_that_it_has_not_seen(workers):
-    pictures = pytest.importorskip("sklearn.datasets").pictures
-    images, labels = pictures(return_X_y=True)
+    load_digits = pytest.importorskip("sklearn.datasets").load_digits
+    images, labels = load_digits(return_X_y=True)
     order = np.random.default_rng(0).permutation(len(images))
     images, labels = images[order].reshape(-1, 8, 8, 1) / 16, labels[order]
     fifth = len(images) // 5

@@ -100,7 +100,7 @@ class Convolutional:
 
 
 def digits():
-    data = pytest.importorskip("sklearn.datasets").pictures()
+    data = pytest.importorskip("sklearn.datasets").load_digits()
     order = np.random.default_rng(0).permutation(len(data.target))
     return data.images[order][..., None] / 16.0, data.target[order]
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import torch
-from sklearn.datasets import pictures
+from sklearn.datasets import load_digits
 from torch import nn
 
 HERE = Path(__file__).resolve()
@@ -71,7 +71,7 @@ def written(network, path):
 
 
 def main():
-    data = pictures()
+    data = load_digits()
     order = np.random.default_rng(0).permutation(len(data.images))
     pictures = torch.tensor(data.images[order], dtype=torch.float32)[:, None] / 16
     labels = torch.tensor(data.target[order])
