@@ -126,7 +126,8 @@ def test_samples_are_found_in_whatever_order_they_are_written(order, total, seed
     with Graph.scratch():
         made = Written(seed, samples, order, total, data=data, labels=labels)
         has_the_bits(made.loss, made.weights)
-        assert samples_of(made.loss, made.weights) == [1, samples]
+        one, lanes = samples_of(made.loss, made.weights)
+        assert one == 1 and samples - 1 <= lanes <= samples  # one is left out where two hashes are equal by chance
 
 
 @given(SEEDS, st.integers(8, 24), st.sampled_from([EACH, LAYERS]), st.sampled_from(SUMS), st.floats(0.01, 0.3),
