@@ -1,4 +1,4 @@
-"""Find the lesson notebooks, strip their outputs, and map old lesson and exercise numbers to current ones."""
+"""Find the lesson notebooks, strip outputs, join a split lesson again; tables from old numbers to current ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Export marks as CSV: all results, Moodle's and Canvas's formats. A student without submission has an empty cell."""
+"""Export marks as CSV: all results, Moodle's and Canvas's formats. Who has no mark has an empty cell."""
 
 from __future__ import annotations
 

@@ -126,7 +126,7 @@ def explains(function: Callable[P, R]) -> Callable[P, R]:
 
     >>> explains(suggest)("lgo")
     Traceback (most recent call last):
-    naive_graph.errors.ArityError: near: missing a required argument: 'names'. Write near(name, names, says=...).
+    naive_graph.errors.ArityError: suggest: missing a required argument: 'names'. Write suggest(name, names, says=...).
     """
 
     @wraps(function)

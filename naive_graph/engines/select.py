@@ -1,15 +1,17 @@
 """Select the engine that runs a graph: the one named by the user, or the one that pays (tiered compilation).
 
-An engine has `evaluate(plan, values)` and `differentiate(plan, values, seeds,
-wanted)`, as core/sweep.py has. Inside `watched`, the watcher is the engine.
+An engine with a plan has `evaluate(plan, values)` and `differentiate(plan, values,
+seeds, wanted)`, as core/sweep.py has; the direct engine works on the tables. Inside
+`watched`, the watcher is the engine.
 
 Compiled code pays only after enough runs. So a process starts on the reference
 engine, and switches to the direct engine (machine code that serves all graphs) when
 the reference engine has spent about as long as compiling will take. A small graph
 that runs very often switches to compiled code of its own in the same way
 (`graph/jit.py`). Whatever comes next, this costs at most about twice what the better
-engine would have cost from the start. No run waits for the compiler: a background
-thread compiles (`core/background.py`), and a later run switches.
+engine would have cost from the start. No run that leaves the choice to the
+graph waits for the compiler: a background thread compiles (`core/background.py`), and
+a later run switches.
 """
 
 from __future__ import annotations
@@ -67,7 +69,7 @@ def engine_named(name: str | None) -> str | None:
 
 
 def engine_without_plan(name: str | None, tables: Tables) -> Engine | None:
-    """The direct engine, if it is requested by name or pays; None if the graph must run on an engine with a plan."""
+    """The direct engine, if it is requested by name or pays by now; None if the graph runs on an engine with a plan."""
     name = engine_named(Setting.default if name is None else name)
     if WATCHERS or tables.unset or name == "reference":
         return None

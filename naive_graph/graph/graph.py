@@ -124,8 +124,8 @@ class Graph(ByName, metaclass=GraphType):
         engine: the name of an engine, "reference" or "direct"; None leaves the
         choice to the graph. The names of Programs' engines mean "direct" here.
         Raises PlaceHolderError before anything is computed if a number is
-        missing. A call that fails leaves every value as it was. A tensor is
-        evaluated on arrays, as by `tensor.forward()`.
+        missing. A call on scalars that fails leaves every value as it was. A
+        tensor is evaluated on arrays, as by `tensor.forward()`, after the scalars.
 
         >>> from naive_graph import Graph
         >>> x = Graph.Variable(3.0)

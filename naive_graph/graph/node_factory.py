@@ -1,4 +1,4 @@
-"""Creates nodes: appends them to the current graph's waiting list, and keeps at most one Node object (handle) per row.
+"""Append new nodes to the current graph's waiting list, and keep at most one Node object (handle) per row.
 
 This file does not import the classes of nodes; they register themselves in
 `KINDS`.

@@ -1,8 +1,8 @@
-"""The backends of a Program, one per engine: each answers a query with values, derivatives, and whether all are finite.
+"""The backends of a Program, one per way to run: each answers a query with values, derivatives, whether all are finite.
 
 reference   the sweeps in Python: slow, and the definition of the right numbers
 direct      compiled sweeps on the graph's tables: for plans that are too large or too wide for the passes
-compiled    the plan's own machine code; a large plan runs in level runs until its code is compiled
+compiled    the plan's own machine code; in level runs until it is compiled, and a very large plan for ever
 """
 
 from __future__ import annotations

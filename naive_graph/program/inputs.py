@@ -1,4 +1,4 @@
-"""The validated inputs of a run, and how they reach machine code: numbers are copied, batches are read in place."""
+"""Inputs and weights of a run (checked by feeding.py), and how machine code gets them: numbers copied, batches in place."""
 
 from __future__ import annotations
 

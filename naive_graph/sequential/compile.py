@@ -1,7 +1,7 @@
 """Compile a program of the sequential language to networks: `parse(text)`.
 
 parser.py makes the syntax tree; this file checks its declarations and builds its networks.
-All errors are collected; the first is raised, with the others in its `more`.
+A syntax error ends the parse; other errors (up to 10) are collected: the first is raised, with the rest in its `more`.
 
 >>> program = parse('''
 ... stream<double x> res, data, label;

@@ -136,7 +136,7 @@ class Schedule:
 
     @property
     def users(self) -> set[str]:
-        """The operators that read weights."""
+        """The operators that read or update weights."""
         flow = self.dataflow
         return {
             name
@@ -205,8 +205,8 @@ def at_least_one(value: Any, who: str) -> int:
 def schedule(dataflow: Dataflow, partition: Any = None, batch_size: int | None = None) -> Schedule:
     """The pipeline schedule of a dataflow. partition: a Partition, or lists of names in topological order, by worker.
 
-    batch_size: of the groups; must exceed the number of stages, so
-    that two buffers suffice. Raises SequentialError.
+    batch_size: of the groups; must exceed the number of stages, for which
+    two buffers suffice. Raises SequentialError.
 
     >>> from naive_graph.sequential import Dense, Sequential, expand
     >>> found = schedule(expand(Sequential([Dense(1)], 2)))

@@ -175,7 +175,7 @@ def worker_layer(placed: LayerInNetwork, operator: StreamOperator) -> LayerInNet
 
 
 def locate_weights(placed: LayerInNetwork, operator: StreamOperator) -> dict[str, Any]:
-    """By name, the index of an operator's part within its layer's weights: read by a forward, updated by a backward."""
+    """By name, the index of an operator's part within its layer's weights: read by both, updated by a backward."""
     if operator.kind not in ("forward", "backward"):
         return {}
     share = operator.share

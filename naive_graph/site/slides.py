@@ -1,6 +1,7 @@
 """Turn a lesson's notebook into HTML slides: questions with their programs, answers, exercises and pictures.
 
-Of the prose only bold text and the first sentence below a heading are kept.
+Of the prose only paragraphs that begin in bold, and the first one below a heading, are kept; long ones are cut to their
+bold part or first sentence. Questions are kept whole.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Rebind the catalogue's value functions so that they can be traced: with a `math` that emits LLVM instructions.
 
 `ieee.log` is plain Python: it tests `a > 0` and calls `math.log`. The same code object is given
-other globals, in which `math.log` emits a call of the C library's log. Called with registers, it
+other globals, in which `math.log` emits a call of log (the C library's, LLVM's or ours). Called with registers, it
 then emits its own machine code, so no function is implemented twice. A learner's own function is
 called unchanged.
 """
@@ -42,7 +42,7 @@ def _with_patched_globals(function: FunctionType) -> FunctionType:
 
 @once
 def _patched_globals(module: str) -> dict[str, Any]:
-    """The globals of `ieee` or `catalogue`, with every function replaced by one that takes registers."""
+    """The globals of `ieee` with its functions replaced by traceable ones, or of `catalogue` with that `ieee` and `math`."""
     if module == catalogue.__name__:
         moved = SimpleNamespace(**_patched_globals(ieee.__name__))
         return {**vars(catalogue), "math": _mathematics(), "ieee": moved}

@@ -1,4 +1,4 @@
-"""Elementwise operators beyond the scalar catalogue's rules: activations, bounds, comparisons.
+"""Elementwise operators beyond the scalar catalogue's rules: activations, bounds, rounding, logic.
 
 Each is a function of numbers, applied by one nonlinear node. The functions are
 defined in core/compositions.py.
@@ -24,7 +24,7 @@ def elementwise_operator(*examples: Example, **facts: Any) -> Callable[[Callable
 
 
 def kinked_operator(*examples: Example, **facts: Any) -> Callable[[Callable[..., Any]], OperatorDef]:
-    """Define an elementwise operator whose derivative has jumps (no second-order checks)."""
+    """Define an elementwise operator that is not smooth everywhere (no second-order checks)."""
     return elementwise_operator(*examples, smooth=False, **facts)
 
 

@@ -171,7 +171,7 @@ def tensor_operator(
 
     kind: "composition"; "elementwise", whose function is of numbers; "reduction",
     whose function is of (x, axis, keepdims); "move"; or "window". method: whether it is
-    one of tensors too. For what else a row says, see Row. Raises OperatorNameError if
+    one of tensors too. For what else a definition says, see OperatorDef. Raises OperatorNameError if
     the name is taken.
 
     >>> from naive_graph import LeafNode

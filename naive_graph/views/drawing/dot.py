@@ -1,8 +1,8 @@
 """A scene as DOT text: `dot_text` is what dot lays out, here and in a page; `dot_source` is for a user's Graphviz.
 
 A line for each statement, so that a page can fold scopes by leaving lines out.
-Every label is escaped: it can only be text. An edge label (a partial, a count)
-is a node of its own on the edge, so that dot keeps other things away from it.
+Every label is escaped: it can only be text. In `dot_text` an edge label (a partial, a
+count) is a node of its own on the edge, so that dot keeps other things away from it.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ MEASURED = "DejaVu Sans"  # a font whose metrics Graphviz has built in
 INCH = 72.0
 ON = "on "  # prefix of a label node's name, before the arrow's id
 BETWEEN, RANKS, FLAT = 0.07, 0.2, 0.14  # inches, between boxes side by side and one behind the other; if they are flat
-# How hard dot tries with many boxes: so a thousand take a second, and look alike.
 WEIGHT = 2  # of the arrows between operators
+# How hard dot tries with many boxes: so a thousand take a second, and look alike.
 MANY, LIMITS = 150, "nslimit=2 nslimit1=2 mclimit=0.3"
 
 

@@ -99,7 +99,7 @@ def derivative_name(run: Run, row: int) -> str:
 def format_running_sum(run: Run, row: int, places: Sequence[int], total: float) -> str:
     """`df/dx = 3.0 (left) + 3.0 (right) = 6.0`: everything that has arrived at a node.
 
-    event_indices: its contributions in the run. The middle of many is left out.
+    places: the indices of its contributions in the run. The middle of many is left out.
     """
     cast, is_long = run.cast, len(places) > MOST_TERMS
     chosen = [places[0], *places[-(MOST_TERMS - 2) :]] if is_long else places
