@@ -50,7 +50,7 @@ def mutants(text: str) -> Iterator[tuple[str, str]]:
 def send_changes(task: RunnableExercise, answer: Any, only: list[int], tell: Tell) -> None:
     """Run the answer with each slip applied, and send the slip's kind, its line and the outcomes as JSON lines.
 
-    numbers: those of the slips to run; empty for all. Nothing is sent for an answer whose source is not available.
+    only: those of the slips to run; empty for all. Nothing is sent for an answer whose source is not available.
     """
     try:
         text = textwrap.dedent(inspect.getsource(answer))
@@ -129,7 +129,7 @@ def slips(tree: ast.Module) -> list[Slip]:
 
 
 def _slips_at(node: ast.AST, rest: list[ast.AST], names: list[str], asks: bool) -> Iterator[tuple[str, int, list[Any]]]:
-    """Yield the slips at a node: kind, number of nodes replaced, new nodes. following: the nodes after it."""
+    """Yield the slips at a node: kind, number of nodes replaced, new nodes. rest: the nodes after it."""
     if asks:
         tests = ast.Constant(True), ast.Constant(False), ast.UnaryOp(ast.Not(), node)  # type: ignore[arg-type]
         yield from (("condition", 1, [test]) for test in tests)

@@ -417,7 +417,7 @@ def run_in_child(
 ) -> tuple[str, str]:  # fmt: skip
     """Run in a forked child; returns the lines it sent, and "endless" or "crashed" (also if it sent all).
 
-    silence_seconds: allowed without a line. seconds: of processor time; three times as much by the clock, which is
+    patience: allowed without a line. seconds: of processor time; three times as much by the clock, which is
     all the time there is for the first line. prepare_child: is called there with the file to write to, and gives it.
     on_silence: is given the number of lines so far, once, where nothing is data for a while.
     """

@@ -1,4 +1,4 @@
-"""Inputs and weights of a run (checked by feeding.py), and how machine code gets them: numbers copied, batches in place."""
+"""Inputs and weights of a run (checked by feeding.py), and how machine code gets them: copied, or batches in place."""
 
 from __future__ import annotations
 

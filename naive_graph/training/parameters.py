@@ -76,7 +76,7 @@ class Parameter(Suggesting):
         else:
             np.add.at(self.g, rows, np.asarray(gradient))  # sums over repeated rows
 
-    # --- the interface that trainers use (scalars.Movable) ---
+    # --- the interface that trainers use (parameter_protocol.Movable) ---
 
     def select_part(self, sparse: bool) -> Any:
         return None

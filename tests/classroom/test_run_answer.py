@@ -75,7 +75,7 @@ def test_endless_calls_into_c_are_stopped(monkeypatch):
 
 @on_linux
 def test_who_waits_is_told_once_how_long(monkeypatch, capsys):
-    for name, value in {"SOON": 0.1, "PATIENCE": 2.0, "is_watched": lambda: True}.items():
+    for name, value in {"SOON": 0.1, "PATIENCE": 2.0, "shows_bars": lambda: True}.items():
         monkeypatch.setattr(run_answer, name, value)
 
     def slow(f, x, h=1e-5):

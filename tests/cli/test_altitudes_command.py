@@ -44,7 +44,7 @@ def test_a_page_is_written_of_every_kind_of_file(saved, monkeypatch, capsys, wor
     "words, code, says",
     [
         (["tiny.npz", "-o", "page.svg"], 2, "does not end in .html or .htm"),
-        (["gone.seq"], 1, "there is no such file"),
+        (["gone.seq"], 1, "No such file or directory"),
         (["two.seq"], 2, "has 2 networks, and a page shows one"),
         (["none.seq"], 2, "has no networks"),
         (["tiny.npz", "--data", "tiny.seq"], 2, "holds no samples. Write them with numpy.savez"),

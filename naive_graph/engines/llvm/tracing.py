@@ -42,7 +42,7 @@ def _with_patched_globals(function: FunctionType) -> FunctionType:
 
 @once
 def _patched_globals(module: str) -> dict[str, Any]:
-    """The globals of `ieee` with its functions replaced by traceable ones, or of `catalogue` with that `ieee` and `math`."""
+    """The globals of `ieee` with traceable functions in place of its own, or of `catalogue` with that `ieee`."""
     if module == catalogue.__name__:
         moved = SimpleNamespace(**_patched_globals(ieee.__name__))
         return {**vars(catalogue), "math": _mathematics(), "ieee": moved}

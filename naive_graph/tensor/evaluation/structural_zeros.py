@@ -2,7 +2,7 @@
 
 Their products are not computed, so a structural zero times infinity is 0, while an ordinary 0 * inf is NaN.
 Lowered to scalars there is no node for such an entry. An array stores a 0 like any other, so when a product of
-arrays is not finite, `there` computes the mask of its ordinary entries.
+arrays is not finite, `find_nonzero` computes the mask of its ordinary entries.
 """
 
 from __future__ import annotations

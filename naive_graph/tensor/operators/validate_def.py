@@ -75,7 +75,7 @@ def check_derivative(row: Any, derivative: Callable[..., Any]) -> None:
 
 
 def checked_gradients(who: str, found: Any, operands: Mapping[str, TensorNode | None]) -> list[TensorNode | None]:
-    """Validate what a custom derivative returned: one tensor for each operand, of its shape, or None.
+    """Validate what a custom derivative found: one tensor for each operand, of its shape, or None.
 
     Raises ArityError, OperandError or ShapeError otherwise.
     """

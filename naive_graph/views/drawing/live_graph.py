@@ -132,7 +132,7 @@ def rules_to_javascript(plan: Plan, more: Iterable[tuple[Rule | None, int]] = ()
     """JavaScript statements that define `rules` and `trainers`; empty where a page cannot compute what Python did.
 
     That is an operator whose value or partial asks for numbers, and a graph
-    none of whose leaves can be given another value. extra_rules: rules, each with its
+    none of whose leaves can be given another value. more: rules, each with its
     number of operands, that are written beside those of the plan.
     """
     needed = dict[str, str]()

@@ -204,7 +204,7 @@ def graphviz_for_this_cell() -> str:
 
 
 def checked_path(path: Any, what: str, forms: Iterable[str], failure: type[NaiveGraphError]) -> Path:
-    """The path, checked to have one of these suffixes. Raises `error_type` for another, and for what is no path."""
+    """The path, checked to have one of these suffixes. Raises `failure` for another, and for what is no path."""
     target = path_of(path, failure)
     *others, last = forms
     if target.suffix.lower() not in (*others, last):

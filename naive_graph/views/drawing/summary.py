@@ -142,7 +142,7 @@ def _part_key(
 ) -> tuple[Hashable, str]:
     """The key that equivalent parts share (operator and call site), and the name without digits.
 
-    call_sites: source position of each instruction, filled in here.
+    places: source position of each instruction, filled in here.
     """
     scope = folder.scopes().get(name)
     if scope is not None:

@@ -33,7 +33,7 @@ def show_in_notebook(walk: StepperPayload, said: str) -> None:
 
 
 def static_bundle(walk: StepperPayload, said: str) -> dict[str, str]:
-    """The MIME bundle shown where no kernel runs. description: the walk in a line of text."""
+    """The MIME bundle shown where no kernel runs. said: the walk in a line of text."""
     still, png = static_preview(walk)
     try:
         import anywidget  # noqa: F401
