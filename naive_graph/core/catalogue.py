@@ -190,7 +190,7 @@ mean: Rule = define("mean", lambda a: a, [lambda a, y: 1.0], symbol="mean", tex=
 # Guards the domain: 1/a exists below 0, where log(a) does not. Formulas show `a` itself.
 nonnegative: Rule = define("nonnegative", ieee.nonnegative, [lambda a, y: 1.0],
     symbol="≥0", expands_to=lambda a: a)
-pow_slope: Rule = define("pow_slope", ieee.pow_dx,
+pow_slope: Rule = define("pow_slope", ieee.pow_slope,
     [lambda a, b, y: where(b, b * pow_slope(a, b - 1.0), 0.0),
     lambda a, b, y: pow(a, b - 1.0) + b * pow_log(a, b - 1.0)],
     domain=(POSITIVE, REALS), expands_to=lambda a, b: b * pow(a, b - 1.0))
@@ -223,7 +223,7 @@ exp_below: Rule = define("exp_below", ieee.exp_below, [lambda a, b, y: y, lambda
 held: Rule = define("held", lambda a: a, [None], symbol="=", expands_to=lambda a: a)
 
 # Partial of maximum: 1 for the larger operand, 1/2 for each at a tie.
-precedence: Rule = define("precedence", ieee.tie_split, [None, None], kink=lambda a, b: a - b,
+precedence: Rule = define("precedence", ieee.precedence, [None, None], kink=lambda a, b: a - b,
     expands_to=lambda a, b: 0.5 * (1.0 + sign(a - b)))
 
 BUILT_IN = len(RULES)  # rules from this number on are user-defined

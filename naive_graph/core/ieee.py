@@ -127,7 +127,7 @@ def minimum(a: float, b: float) -> float:
     return a if a < b or a != a else b
 
 
-def tie_split(a: float, b: float) -> float:
+def precedence(a: float, b: float) -> float:
     """1 if a is the larger, 1/2 at a tie, else 0; NaN if either is."""
     return nan if a != a or b != b else 1.0 if a > b else 0.5 if a == b else 0.0
 
@@ -234,7 +234,7 @@ def safe_scale(a: float, b: float) -> float:
     return 0.25 if size > 1e300 else LIFT if size < 1e-150 else 1.0
 
 
-def pow_dx(a: float, b: float) -> float:
+def pow_slope(a: float, b: float) -> float:
     """b * a**(b - 1), the slope of a**b along a; 0 for b = 0.
 
     b - 1 is often not exact, and a large log(a) magnifies what it lost; then

@@ -88,7 +88,7 @@ def tanh(x: Emitted) -> Any:
     """x + x**3 times a rational function near 0, else 1 - 2 e / (1 + e) for e = exp(-2 x): one division for both."""
     size, square = abs(x), x * x
     twice = 2.0 * size
-    lift = x.writer.call("ieee.lift_of", traceable(ieee.exp_shift), [twice])
+    lift = x.writer.call("ieee.exp_shift", traceable(ieee.exp_shift), [twice])
     near, e = size < 0.625, exp(lift - twice)
     over = select(near, polynomial(square, TANH_OVER), 2.0 * e)
     share = over / select(near, polynomial(square, TANH_UNDER), 1.0 + e)
