@@ -108,8 +108,8 @@ import sys
 sys.modules["llvmlite"] = None
 from naive_graph import Graph, Variable
 from naive_graph.errors import MissingToolError
-from naive_graph.engines import choice
-choice.PATIENCE = 0
+from naive_graph.engines import select
+select.PATIENCE = 0
 x = Variable(3.0)
 y = x * x
 for _ in range(3):

@@ -114,16 +114,16 @@ def test_runs_are_of_one_shape_and_operands_come_first(seed, size):
         ir, _ = build_ir(CURRENT.tables, [nodes[-1].row])
         made = LevelRuns(ir, [])
         row_at = np.argsort(made.places).tolist()
-        assert sorted(row_at) == [*range(len(ir) + 2)]  # with those for what is missing
-        runs, done = made.runs.reshape(-1, 4).tolist(), len(ir.leaves()) + 2
+        assert sorted(row_at) == [*range(len(ir) + 1)]  # with the one for a missing factor
+        runs, done = made.runs.reshape(-1, 4).tolist(), len(ir.leaves()) + 1
         for shape, first, many, _ in runs:
-            kind, arity, _ = made.shapes[shape]
+            kind, arity = made.shapes[shape]
             assert first == done
             for row in row_at[first : first + many]:
                 assert (int(ir.kinds[row]), len(ir.of(row))) == (kind, arity)
                 assert all(made.places[each] < first for each in ir.of(row))
             done += many
-        assert done == len(ir) + 2
+        assert done == len(ir) + 1
 
 
 @given(st.lists(st.sampled_from(ODD), min_size=5, max_size=5))
