@@ -194,7 +194,7 @@ FORGERIES = {
     "it brings another judge": [
         """
         from naive_graph.classroom import exercise, misconceptions
-        exercise.same = misconceptions.same = lambda *_: True
+        exercise.is_close = misconceptions.is_close = lambda *_: True
         exercise.Exercise.right = exercise.Exercise.accepts = lambda *_: True
         def slope(f, x, h=1e-5):
             return exercise, misconceptions

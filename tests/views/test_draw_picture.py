@@ -42,7 +42,7 @@ warnings.simplefilter("ignore")
 from naive_graph import Variable, draw
 from naive_graph.views.drawing import engine
 start = time.perf_counter()
-engine._module()
+engine._load_module()
 print(time.perf_counter() - start)
 assert "sin" in draw(Variable(1.0).sin()).svg
 """
