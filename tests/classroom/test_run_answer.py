@@ -133,7 +133,7 @@ def test_what_an_answer_edits_stays_in_its_own_process():
 @on_linux
 def test_editing_the_checker_earns_nothing():
     def edits(nodes):
-        run_answer.outcome = lambda *_: run_answer.AnswerOutcome("gave", [])
+        run_answer._run_once = lambda *_: run_answer.AnswerOutcome("gave", [])
         run_answer.to_json_value = lambda *_: None
         type(KAHN).right = type(KAHN).accepts = lambda *_: True
         return []

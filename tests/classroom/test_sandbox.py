@@ -203,7 +203,7 @@ FORGERIES = {
     "it brings other asking": [
         """
         from naive_graph.classroom import run_answer
-        run_answer.outcome = lambda *_: run_answer.Outcome("gave", None)
+        run_answer._run_once = lambda *_: run_answer.AnswerOutcome("gave", None)
         def slope(f, x, h=1e-5):
             return run_answer
         """
