@@ -15,18 +15,22 @@ from ...graph.nodes import Variable
 from ...training.compare_optimizers import Make, Path, default_trainers, resolve_surface, run_trainers
 from ...training.surfaces import DescentSurface
 from ..drawing.picture import checked_path, save_atomically
-from ..theme import LIGHT, SERIES, format_number
+from ..theme import LIGHT, LINE, SERIES, format_number
 from .animate import choose_frames, render_film
 from .figure import (
+    KEY,
+    POINT,
     STYLES,
     WIDE,
     Plot,
     Save,
     add_legend,
+    add_legend_to,
     finish_axes,
     finish_figure,
     fit_text,
     label_axes,
+    legend_columns,
     line_style,
     new_plot,
     our_style,
@@ -35,6 +39,7 @@ from .surface import LARGEST, Surface
 from .walk import GOAL, Stage, Walk, draw_contours
 
 ACROSS, LOSS = 2.1, 1.9  # inches: a walk's panel across; up, that of the heights
+TALLEST = 7.4  # inches, without a title
 
 
 def compare(
@@ -160,7 +165,6 @@ class Comparison:
         stage, walks = self._make_stage(figure, panels), []
         for index, (panel, path) in enumerate(zip(panels, self.paths)):
             walks += panel.plot(*zip(*path.points), **_path_style(index, path), zorder=4)
-            stage.explain(walks[-1], path.name)
             if index % columns:
                 panel.set_ylabel("")
                 panel.yaxis.set_tick_params(labelleft=False)
@@ -199,6 +203,8 @@ class Comparison:
             panel.set_ylim(low - (high - low) / 20, high + (high - low) / 20)
         label_axes(panel, "step", "")
         panel.set_title(fit_text(f"{self.name} at each step", 90 * WIDE)).set_parse_math(False)
+        if len(lines) > 1:
+            self._add_loss_legend(panel, lines)
         return lines
 
     def _loss_line_style(self, index: int, path: Path) -> dict[str, Any]:
@@ -207,6 +213,18 @@ class Comparison:
         _, every = look["markevery"]
         first = every * (2 * index + 1) // (2 * len(self.paths))
         return {**look, "linestyle": style, "linewidth": 1.2, "markevery": (first, every)}
+
+    def _add_loss_legend(self, panel: Any, lines: list[Any]) -> None:
+        """Name the loss lines between the panel's title and its axes; the figure grows by it, up to a screen."""
+        figure = panel.figure
+        wide = 100 * figure.get_figwidth() - 100  # beside the numbers of the axis
+        texts = [fit_text(path.name, wide / min(4, len(lines)) - KEY) for path in self.paths]
+        columns = legend_columns(texts, wide)
+        high = -(-len(texts) // columns) * LINE * 1.2
+        placement = {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderaxespad": 0, "handlelength": 1.5}
+        add_legend_to(panel, lines, texts, columns, **placement)
+        panel.set_title(panel.get_title("left"), pad=POINT * (high + 6)).set_parse_math(False)
+        figure.set_figheight(max(figure.get_figheight(), min(TALLEST, figure.get_figheight() + high / 100)))
 
     def _make_stage(self, figure: Any, panels: list[Any]) -> Stage:
         """Draw the contours of f around all paths. A diverged path is cut at the range of the others."""
