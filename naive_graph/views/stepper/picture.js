@@ -174,7 +174,7 @@ function picturing(walk, teller, act) {
     boxOf(view.taker)?.classList.add("ng-taker");
     const now = boxOf(view.acting);
     now?.classList.add("ng-now");
-    sign(now, "ng-pointer", (x, y) => `M${x} ${y - 2} l-5 -8 h10 z`);
+    sign(now, "ng-pointer", (x, y) => `M${x} ${y - 1} l-5 -7 h10 z`);  // within the margin above the highest box
     for (const id of view.edges) {
       const edge = edgeOf(id);
       edge?.classList.add("ng-lit");
