@@ -16,6 +16,7 @@ import numpy as np
 from ...errors import ImportModelError
 from ...tensor.base import size_of
 from ...tensor.nodes import LeafNode
+from ...tensor.operators.indexing import take_batched
 from ...tensor.operators.operator_def import OperatorDef
 
 MOST = 2**16  # fold up to so many entries; larger results become nodes of the graph
@@ -44,11 +45,7 @@ def _div(a: Any, b: Any) -> Any:
 
 
 def _gather(x: Any, places: Any, axis: int = 0, batch_dims: int = 0) -> Any:
-    """The entries at these places along an axis; both arrays share their first `batch_dims` axes."""
-    if batch_dims == 0:
-        return np.take(x, places, axis)
-    inner_axis = axis - 1 if axis > 0 else axis
-    return np.stack([_gather(part, own_places, inner_axis, batch_dims - 1) for part, own_places in zip(x, places)])
+    return take_batched(x, places, axis % x.ndim if batch_dims else axis, batch_dims)
 
 
 FOLDED: dict[str, Callable[..., Any]] = {

@@ -18,8 +18,7 @@ import numpy as np
 
 from ...core.catalogue import equal, floor, less, where
 from ...errors import PlaceError, ShapeError
-from .. import arithmetic
-from .. import slicing as picks
+from .. import arithmetic, slicing
 from ..base import TensorNode
 from ..index import canonicalize_axis
 from ..nodes import LeafNode, LinearNode
@@ -82,14 +81,15 @@ def gather(x: Tensor, places: Places, axis: Axis = 0, batch_dims: Count = 0) -> 
         return _gather_at_run_time(x, places, axis_index, batch_dims)
     table = arithmetic.normalize_indices(x, places, axis_index)
     if not batch_dims:
-        return picks.gather_axis(x, axis_index, table.shape, (0,) * table.ndim, table=table)
-    return gather_flat(x, _take_batched(flat_indices(x.shape), table, axis_index, batch_dims))
+        return slicing.gather_axis(x, axis_index, table.shape, (0,) * table.ndim, table=table)
+    return gather_flat(x, take_batched(flat_indices(x.shape), table, axis_index, batch_dims))
 
 
-def _take_batched(numbers: Any, table: Any, axis: int, batch_dims: int) -> Any:
+def take_batched(numbers: Any, table: Any, axis: int, batch_dims: int) -> Any:
+    """The entries at the indices `table` along an axis (0 or more); both arrays share their first `batch_dims` axes."""
     if not batch_dims:
         return np.take(numbers, table, axis)
-    return np.stack([_take_batched(number, places, axis - 1, batch_dims - 1) for number, places in zip(numbers, table)])
+    return np.stack([take_batched(number, places, axis - 1, batch_dims - 1) for number, places in zip(numbers, table)])
 
 
 def _gather_at_run_time(x: TensorNode, places: TensorNode, axis_index: int, batch_dims: int) -> TensorNode:
@@ -124,7 +124,7 @@ def gather_elements(x: Tensor, places: Places, axis: Axis = 0) -> Any:
         return gather_flat(x, np.take_along_axis(flat_indices(x.shape)[cut], table, axis_index))
     for dimension, extent in enumerate(places.shape):
         x = (
-            picks.pad_axis(x, dimension, 0, extent - x.shape[dimension])
+            slicing.pad_axis(x, dimension, 0, extent - x.shape[dimension])
             if dimension != axis_index and extent < x.shape[dimension]
             else x
         )
@@ -166,14 +166,14 @@ def flatten_indexed_axes(x: TensorNode, places: TensorNode, batch_dims: int = 0)
     end = batch_dims + places.shape[-1]
     flat: Any = 0.0
     for position, extent in enumerate(map(float, x.shape[batch_dims:end])):
-        column = picks.index_axis(places, places.rank - 1, position)
+        column = slicing.index_axis(places, places.rank - 1, position)
 
         def from_start(p: Any, extent: float = extent) -> Any:  # out of range: NaN
             is_inside = where(less(p, -extent), 0.0, where(less(p, extent), equal(floor(p), p), 0.0))
             return where(is_inside, where(less(p, 0.0), p + extent, p), math.nan)
 
         flat = flat * extent + map_entries(from_start, column)
-    return picks.reshape(x, (*x.shape[:batch_dims], -1, *x.shape[end:])), flat
+    return slicing.reshape(x, (*x.shape[:batch_dims], -1, *x.shape[end:])), flat
 
 
 def index_array_nd(numbers: Any, places: Any, batch_dims: int) -> Any:
@@ -231,6 +231,6 @@ def _infer_partition_shapes(x: Extents, partitions: Any, num_partitions: int) ->
 def dynamic_partition(x: Tensor, partitions: KnownPlaces, num_partitions: Size) -> Any:
     """Split entries (or slices) into groups, in order; partitions: the group number of each."""
     rest = x.shape[partitions.ndim :]
-    rows = picks.reshape(x, (partitions.size, *rest))
+    rows = slicing.reshape(x, (partitions.size, *rest))
     flat = partitions.reshape(-1)
     return [arithmetic.gather(rows, np.flatnonzero(flat == part), 0) for part in range(num_partitions)]

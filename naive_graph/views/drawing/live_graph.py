@@ -20,8 +20,7 @@ from ...core.plan import Plan, absorptions_between, plan_for
 from ...core.rules import Rule
 from ...core.tables import PLACEHOLDER, VARIABLE, Tables
 from ...errors import NaiveGraphError, NodeError
-from ...training import formulas
-from ...training import optimizers as trainers
+from ...training import formulas, optimizers
 from ...training.trainer import Trainer
 from .names import names_of
 
@@ -42,7 +41,8 @@ def step_of(trainer: type[Trainer]) -> Callable[..., tuple[Any, ...]]:
 
 # Each trainer's formula, how many numbers it remembers of a weight, and the rate that a page begins with.
 TRAINERS = {
-    name: (step_of(entry.trainer), entry.trainer.memories, entry.page_rate) for name, entry in trainers.TRAINERS.items()
+    name: (step_of(entry.trainer), entry.trainer.memories, entry.page_rate)
+    for name, entry in optimizers.TRAINERS.items()
 }
 
 
@@ -178,7 +178,7 @@ def _emit_trainers() -> tuple[list[str], dict[str, str]]:
     for name, (formula, memory, rate) in TRAINERS.items():
         parameters = ["w", "g", "rate", "t", *(f"m{index}" for index in range(memory))]
         body = trace_to_javascript(parameters, formula, needed)
-        is_cyclical = issubclass(trainers.TRAINERS[name].trainer, trainers.CyclicalSGDTrainer)
+        is_cyclical = issubclass(optimizers.TRAINERS[name].trainer, optimizers.CyclicalSGDTrainer)
         cycles = f", cycle: {json.dumps(cycle)}" if is_cyclical else ""
         updates.append(
             f"{_javascript_string(name)}: {{ update({', '.join(parameters)}) {{ {body} }}, memory: {memory}, "
