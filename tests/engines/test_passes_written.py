@@ -120,14 +120,14 @@ def samples_of(loss, leaves):
 
 @pytest.mark.parametrize("total", SUMS)
 @pytest.mark.parametrize("order", [EACH, LAYERS])
+@example(seed=242349, samples=15, data=PlaceHolder, labels=False)  # two hashes share a place in a table
 @given(SEEDS, st.integers(8, 20), st.sampled_from([Constant, PlaceHolder]), st.booleans())
 @settings(max_examples=4, deadline=None)
 def test_samples_are_found_in_whatever_order_they_are_written(order, total, seed, samples, data, labels):
     with Graph.scratch():
         made = Written(seed, samples, order, total, data=data, labels=labels)
         has_the_bits(made.loss, made.weights)
-        one, lanes = samples_of(made.loss, made.weights)
-        assert one == 1 and samples - 1 <= lanes <= samples  # one is left out where two hashes are equal by chance
+        assert samples_of(made.loss, made.weights) == [1, samples]
 
 
 @given(SEEDS, st.integers(8, 24), st.sampled_from([EACH, LAYERS]), st.sampled_from(SUMS), st.floats(0.01, 0.3),

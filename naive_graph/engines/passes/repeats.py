@@ -115,10 +115,16 @@ def _is_frequent(ir: IR, hashes: Array) -> Array:
 
 
 def _are_frequent(marks: Array) -> Array:
-    """Whether each hash occurs at least FEWEST times, counted in a hashed table; a collision may make a wrong guess."""
+    """Whether each hash occurs at least FEWEST times, counted in two hashed tables.
+
+    A hash that collides with a frequent one in both makes a wrong guess, which costs a sample; in one they often do.
+    """
     bits = max(16, (2 * len(marks)).bit_length())
-    slots = (marks.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(64 - bits)).astype(np.int64)
-    return (np.bincount(slots)[slots] >= FEWEST).astype(np.uint8)
+    frequent = np.ones(len(marks), np.uint8)
+    for factor in (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F):
+        slots = (marks.astype(np.uint64) * np.uint64(factor) >> np.uint64(64 - bits)).astype(np.int64)
+        frequent &= np.bincount(slots)[slots] >= FEWEST
+    return frequent
 
 
 def is_compared(ir: IR, row: int) -> bool:
