@@ -80,7 +80,8 @@ class PipelineRun(DoubleBuffer):
         self.failed = False
         self.started = time.perf_counter()
 
-    def half(self, group: int) -> Weights:
+    def buffer_of(self, group: int) -> Weights:
+        """The buffer that a group reads: the first two read those of the run before."""
         return (self.begun if group < self.first_group + 2 else self.buffers)[group % 2]
 
     def check(self) -> None:
