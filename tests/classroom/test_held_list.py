@@ -61,7 +61,7 @@ def test_the_list_has_ten_for_each_exercise():
     assert all(len(wrongs) >= 10 for *_, wrongs in LIST)
 
 
-@pytest.fixture(scope="module", params=[9, pytest.param(1, marks=pytest.mark.slow)], ids=["every ninth", "all"])
+@pytest.fixture(scope="module", params=[23, pytest.param(1, marks=pytest.mark.slow)], ids=["every 23rd", "all"])
 def judged(request):
     """(the answer in short, the names that are true of it, what was told)."""
     flat = [(name, *each) for name, _, wrongs in LIST for each in wrongs]

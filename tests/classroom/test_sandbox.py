@@ -70,11 +70,12 @@ def test_a_right_answer_passes_and_a_wrong_one_is_named(limits):
 
 
 @walled
-def test_every_solution_passes_in_the_sandbox():
-    verdicts = sandbox.grade(
-        [solution_text(each) for each in EXERCISES], [(each, each.name) for each in EXERCISES], Limits(), []
-    )
-    assert [each.name for each, verdict in zip(EXERCISES, verdicts) if not verdict.passed] == []
+@pytest.mark.parametrize("step", [7, pytest.param(1, marks=pytest.mark.slow)], ids=["some", "all"])
+def test_every_solution_passes_in_the_sandbox(step):
+    asked = EXERCISES[::step]
+    texts = [solution_text(each) for each in asked]
+    verdicts = sandbox.grade(texts, [(each, each.name) for each in asked], Limits(), [])
+    assert [each.name for each, verdict in zip(asked, verdicts) if not verdict.passed] == []
 
 
 def test_no_solution_goes_into_the_sandbox():
