@@ -189,8 +189,10 @@ def squared_difference(a: Value, b: Value) -> Value:
 @define_composition
 def clip(x: Value, min: float | None = None, max: float | None = None) -> Value:
     """min(max(x, low), high); a bound that is None is none."""
+    if min is None and max is None:
+        return x + 0.0
     bounded = x if min is None else maximum(x, min)
-    return bounded + 0.0 if max is None and min is None else bounded if max is None else minimum(bounded, max)
+    return bounded if max is None else minimum(bounded, max)
 
 
 # --- steps: no gradient -------------------------------------------------------

@@ -39,11 +39,15 @@ def _is_odd(b: float) -> bool:
 
 
 def log(a: float) -> float:
-    return math.log(a) if a > 0 else (-inf if a == 0 else nan)
+    if a > 0:
+        return math.log(a)
+    return -inf if a == 0 else nan
 
 
 def log1p(a: float) -> float:
-    return math.log1p(a) if a > -1 else (-inf if a == -1 else nan)
+    if a > -1:
+        return math.log1p(a)
+    return -inf if a == -1 else nan
 
 
 def atanh(a: float) -> float:
@@ -129,7 +133,11 @@ def minimum(a: float, b: float) -> float:
 
 def precedence(a: float, b: float) -> float:
     """1 if a is the larger, 1/2 at a tie, else 0; NaN if either is."""
-    return nan if a != a or b != b else 1.0 if a > b else 0.5 if a == b else 0.0
+    if a != a or b != b:
+        return nan
+    if a == b:
+        return 0.5
+    return 1.0 if a > b else 0.0
 
 
 # --- careful forms ------------------------------------------------------------
@@ -231,7 +239,9 @@ LIFT = 2.0**600
 def safe_scale(a: float, b: float) -> float:
     """A power of two by which hypot(a, b) neither overflows nor loses digits."""
     size = maximum(abs(a), abs(b))
-    return 0.25 if size > 1e300 else LIFT if size < 1e-150 else 1.0
+    if size > 1e300:
+        return 0.25
+    return LIFT if size < 1e-150 else 1.0
 
 
 def pow_slope(a: float, b: float) -> float:

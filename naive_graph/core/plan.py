@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Container, Iterable, Sequence
 from functools import cached_property
-from itertools import accumulate, compress
+from itertools import accumulate, chain, compress
 from typing import Any
 
 from ..errors import ArityError, GraphCycleError, PlaceHolderError
@@ -52,9 +52,8 @@ class Plan:
         self.rows, self.kinds = drawn.to_rows(order), [operators[row] for row in order]
         self.rules = [BY_NUMBER[kind] if kind >= 0 else None for kind in self.kinds]
         self.starts = [0, *accumulate(counts)]
-        self.operand_steps = [
-            step_of[source] for row in order if degrees[row] for source in flat[begins[row] : begins[row + 1]]
-        ]
+        operands = chain.from_iterable(flat[begins[row] : begins[row + 1]] for row in order if degrees[row])
+        self.operand_steps = [step_of[operand] for operand in operands]
         ends = [row for row in order if not consumers[row]]
         self.targets = [step_of[row] for row in targets or ends if targets or operators[row] >= 0]
         self.ends = len(ends)

@@ -61,12 +61,10 @@ LANGUAGES = {"c": C, "javascript": JAVASCRIPT}
 
 def number(value: float, language: Language) -> Text:
     """The float as a literal that reads as the same float."""
-    if not math.isfinite(value):
-        return (language.nan, ATOM) if value != value else (
-            (language.infinity, ATOM) if value > 0 else (f"-{language.infinity}", UNARY)
-        )  # fmt: skip
-    text = repr(value)
-    return text, UNARY if text.startswith("-") else ATOM
+    if value != value:
+        return language.nan, ATOM
+    text = language.infinity if math.isinf(value) else repr(abs(value))
+    return (f"-{text}", UNARY) if math.copysign(1.0, value) < 0 else (text, ATOM)
 
 
 def parenthesized(text: Text, least: int) -> str:
