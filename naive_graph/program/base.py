@@ -321,9 +321,9 @@ class ProgramBase(Suggesting):
     # --- looking at it ---
 
     def __repr__(self) -> str:
-        outputs, wrt, leaf = len(self.outputs), len(self.wrt), "weight" if self._movable else "leaf"
-        leaves = leaf if wrt == 1 else "weights" if self._movable else "leaves"
-        return f"<Program of {outputs} output{'s'[: outputs != 1]} and {wrt} {leaves}>"
+        outputs, wrt = len(self.outputs), len(self.wrt)
+        one, many = ("weight", "weights") if self._movable else ("leaf", "leaves")
+        return f"<Program of {outputs} output{'s'[: outputs != 1]} and {wrt} {one if wrt == 1 else many}>"
 
     def _repr_html_(self) -> str:
         """What each pass left of the plan, for a notebook; of a large or opaque graph what `repr` says."""

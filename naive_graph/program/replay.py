@@ -52,8 +52,12 @@ class Replay:
         for step in range(len(values)):
             if (rule := self.plan.rule(step)) is not None:
                 operands = [values[operand] for operand in self.plan.operands(step)]
-                waits = step in self.gathers or None in operands
-                values[step] = self.known[step] if step in self.known else None if waits else rule(*operands)
+                if step in self.known:
+                    values[step] = self.known[step]
+                elif step in self.gathers or None in operands:
+                    values[step] = None
+                else:
+                    values[step] = rule(*operands)
         return values
 
 

@@ -14,6 +14,7 @@ before each call. So the numbers are those of `tensor.eval()` and `tensor.backwa
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any, Never, NoReturn
 
 import numpy as np
@@ -52,7 +53,9 @@ class TensorProgramBase(ProgramBase):
         learned = [each for each in leaves if each.leaf_type == LeafType.PARAMETER]
         learned.sort(key=lambda leaf: leaf.source.start if leaf.source else leaf.serial)
         loss = self._alone and results[0].size == 1
-        given = (learned if loss else []) if wrt is None else wrt
+        given = wrt
+        if given is None:
+            given = learned if loss else []
         self._leaves, self._one_slope = _tensors(given, "Program's wrt")
         self._moved = [each for each in self._leaves if _is_moved(each)]
         self._frozen = [each for each in learned if each not in self._leaves]
@@ -132,7 +135,8 @@ class TensorProgramBase(ProgramBase):
         given = super()._given(feed, inputs)
         for rows, check in self._checks:
             check(np.array([given.numbers[row] for row in rows if row in given.numbers]))
-            check(np.array([line for batch in given.batches if batch.rows == rows for line in batch.columns]))
+            batches = [batch for batch in given.batches if batch.rows == rows]
+            check(np.array([*chain.from_iterable(batch.columns for batch in batches)]))
         return given
 
     def _short_way(self, *call: Any) -> Any:

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -143,7 +144,9 @@ class Generator:
         """Assign slots: first to leaves that are fed a number, then to other scalars that the caller sets."""
         sources = self.ir.sources
         every = [source for row, source in sources.items() if not self.groups[row] and not isinstance(source, int)]
-        every += [source for line in sources.values() if isinstance(line, Lanes) for source in line.sources]
+        for line in sources.values():
+            if isinstance(line, Lanes):
+                every += line.sources
         self.fed_rows = sorted({source.row for source in every if isinstance(source, FedInput)})
         self.fed_slot = {row: self._reserve_slots(1) for row in self.fed_rows}
         self.slots: dict[int, int] = {}
@@ -174,13 +177,14 @@ class Generator:
                 places = self.group[self.groups[row]].lines
                 places.setdefault(row, len(places))
         self.steps = {(p.stage, p.group): schedule_section(ir, p) for p in self.sections if p.group}
-        outers = [step for steps in self.steps.values() for step in steps if isinstance(step, Outer)]
-        for line in (line for product in outers for line in product.results):  # each is contiguous
+        outers = [step for step in chain.from_iterable(self.steps.values()) if isinstance(step, Outer)]
+        for line in chain.from_iterable(product.results for product in outers):  # each is contiguous
             for row in line:
                 self._slot(row)
         self.accumulated: dict[tuple[int, int], list[int]] = {}
         for section, steps in self.steps.items():
-            sums = [row for step in steps if isinstance(step, list) for row in step if self.kinds[row] == REDUCE]
+            rows = chain.from_iterable(step for step in steps if isinstance(step, list))
+            sums = [row for row in rows if self.kinds[row] == REDUCE]
             self.accumulated[section] = sums
             for row in sums:
                 self._slot(row)

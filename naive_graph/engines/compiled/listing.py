@@ -72,5 +72,5 @@ def list_runs(tables: Tables, results: list[int]) -> RunListing:
 def _instructions(runs: LevelRuns) -> Iterator[RunLine]:
     for shape, first, many, _ in runs.runs.reshape(-1, 4).tolist():
         kind, *_ = runs.shapes[shape]
-        way = "a loop over the products" if kind == DOT else "a loop over its rows" if many > 1 else "one row"
-        yield RunLine(name_of(kind), first, many, way)
+        way = "a loop over its rows" if many > 1 else "one row"
+        yield RunLine(name_of(kind), first, many, "a loop over the products" if kind == DOT else way)

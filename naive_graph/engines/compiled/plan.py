@@ -23,7 +23,7 @@ from ...core.optional_deps import defer_sigint
 from ...errors import StaleNodeError
 from ..llvm.compile import MOST, compiled, estimate_cost
 from ..passes.dense_layers import ONE, DenseLayer
-from ..passes.ir import IR, NONE, FedInput, Lanes
+from ..passes.ir import IR, NONE, Lanes
 from ..passes.stages import Section
 from . import kernels
 from .generator import Generator
@@ -271,14 +271,11 @@ def handed_over(stage: Callable[..., None], packed: int) -> Any:
 
 def loaded_value_indices(ir: IR) -> set[int]:
     """The indices of all leaf values that the code loads."""
-    places = {source for source in ir.sources.values() if isinstance(source, int)}
-    lanes = [source for source in ir.sources.values() if isinstance(source, Lanes)]
-    return places.union(
-        source
-        for line in lanes
-        for source in line.sources
-        if isinstance(source, int) and not isinstance(source, FedInput)
-    )
+    sources = list(ir.sources.values())
+    for lanes in ir.sources.values():
+        if isinstance(lanes, Lanes):
+            sources += lanes.sources
+    return {source for source in sources if isinstance(source, int)}
 
 
 def _counted(what: str, sizes: Sequence[str]) -> str:

@@ -163,7 +163,8 @@ def object_code(ir_text: str, optimised: bool = False, quick: bool = False) -> b
     if quick:
         functions = [function for function in module.functions if not function.is_declaration]
         _run_pass(functions, llvm.create_new_function_pass_manager(), "add_sroa_pass")
-    code: bytes = _machine(2 if optimised else 0 if quick else 1).emit_object(module)
+    level = 0 if quick else 1
+    code: bytes = _machine(2 if optimised else level).emit_object(module)
     return code
 
 

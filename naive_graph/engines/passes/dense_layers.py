@@ -81,6 +81,11 @@ def _parse_dot(ir: IR, row: int) -> tuple[tuple[int, ...], list[int], int] | Non
         alone = y == NONE and ir.groups[x] == 0
         if not alone and (y == NONE or (ir.groups[x] > 0) == (ir.groups[y] > 0)):
             return None
-        inputs.append(ONE if alone else x if ir.groups[x] > 0 else y)
-        weights.append(x if alone or ir.groups[x] == 0 else y)
+        if alone:
+            inputs.append(ONE)
+            weights.append(x)
+        else:
+            fed, weight = (x, y) if ir.groups[x] > 0 else (y, x)
+            inputs.append(fed)
+            weights.append(weight)
     return (tuple(inputs), weights, bias) if any(input_ != ONE for input_ in inputs) else None
