@@ -61,15 +61,13 @@ class ProductSimplifier:
         self.substitutions: dict[int, BoundIndexMap | int] = {}  # for an index: an expression, or another index
 
     def simplify(self, sources: Sequence[TensorNode], ids: Sequence[Ids]) -> Product:
-        bound_maps = [
-            BoundIndexMap.of(source, picker, source_ids)
-            for source, source_ids in zip(sources, ids)
-            if isinstance(source, SelectionNode)
-            for picker in source.pickers
-        ]
-        tensors = [
-            (source, source_ids) for source, source_ids in zip(sources, ids) if not isinstance(source, SelectionNode)
-        ]
+        bound_maps: list[BoundIndexMap] = []
+        tensors: list[tuple[TensorNode, Ids]] = []
+        for source, source_ids in zip(sources, ids):
+            if isinstance(source, SelectionNode):
+                bound_maps += (BoundIndexMap.of(source, picker, source_ids) for picker in source.pickers)
+            else:
+                tensors.append((source, source_ids))
         rest = [
             bound_map
             for bound_map in bound_maps

@@ -92,7 +92,9 @@ def row_loss_shape(y: Shape, z: Shape, weights: Shape | None, reduce: str) -> Sh
 def reduce_losses(losses: TensorNode, weights: TensorNode | None, reduce: str) -> TensorNode:
     """Multiply the losses by their weights, and reduce them as `reduce` says."""
     if weights is None:
-        return losses if reduce == "none" else sum(losses) if reduce == "sum" else mean(losses)
+        if reduce == "none":
+            return losses
+        return sum(losses) if reduce == "sum" else mean(losses)
     broadcast_weights = broadcast(weights, losses.shape)
     weighted: TensorNode = losses * broadcast_weights
     if reduce in ("none", "sum"):

@@ -147,7 +147,8 @@ class SelectionTerm(NamedTuple):
         """
         meant = [number for number, ids in enumerate(lying) if not {*self.many, self.one}.isdisjoint(ids)]
         used = needed.union(self.many, [self.one], *(ids for number, ids in enumerate(lying) if number not in meant))
-        ids = tuple(dict.fromkeys(index for number in meant for index in lying[number] if index in used))
+        joined = dict.fromkeys(chain.from_iterable(lying[number] for number in meant))
+        ids = tuple(index for index in joined if index in used)
         if len(meant) < 2 or self.one in ids or needed.intersection(self.many) or not set(self.many) <= set(ids):
             return None
         lying[:] = [*(others for number, others in enumerate(lying) if number not in meant), ids]
@@ -206,8 +207,7 @@ def _make_move(array_ids: list[Ids], number: int, ids: Ids, change: Callable[[Ar
 
 def _find_used_ids(dst: Ids, picks: list[SelectionTerm], done: SelectionTerm) -> set[int]:
     """The ids that are still needed after pick `done`: by the result or by other picks."""
-    others = {index for pick in picks if pick is not done for index in (*pick.many, pick.one)}
-    return {*dst, *others}
+    return set(dst).union(*([*pick.many, pick.one] for pick in picks if pick is not done))
 
 
 def contract_arrays(arrays: list[Factor], dst: Ids) -> Array:

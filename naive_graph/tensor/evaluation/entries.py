@@ -111,6 +111,16 @@ def erf(xp: Any, a: Array) -> Array:
     return convert_like(a, np.asarray(np.frompyfunc(math.erf, 1, 1)(np.asarray(a)), dtype=np.float64))
 
 
+def sigmoid(xp: Any, a: Array) -> Array:
+    e = xp.exp(-abs(a))
+    return where(xp, a >= 0, 1.0, e) / (1.0 + e)
+
+
+def sigmoid_slope(xp: Any, a: Array) -> Array:
+    e = xp.exp(-abs(a))
+    return e / ((1.0 + e) * (1.0 + e))
+
+
 def logsumexp(xp: Any, *xs: Array) -> Array:
     top = VALUES["top"](xp, *xs)
     finite = where(xp, abs(top) < math.inf, top, 0.0)
@@ -185,18 +195,17 @@ VALUES: dict[str, Callable[..., Array]] = {
     "sign": lambda xp, a: (
         np.sign(a) if xp is np else xp.where(a != a, a, mask_to_floats(a > 0, a) - mask_to_floats(a < 0, a))
     ),
-    "sigmoid": lambda xp, a: where(xp, a >= 0, 1.0, e := xp.exp(-abs(a))) / (1.0 + e),
     "softplus": lambda xp, a: where(xp, a <= 0, 0.0, a) + xp.log1p(xp.exp(-abs(a))),
     "nonnegative": lambda xp, a: where(xp, a >= 0, a + 0.0, math.nan),
-    "sech_squared": lambda xp, a: 4.0 * (e := xp.exp(-2.0 * abs(a))) / ((1.0 + e) * (1.0 + e)),
-    "sigmoid_slope": lambda xp, a: (e := xp.exp(-abs(a))) / ((1.0 + e) * (1.0 + e)),
+    "sech_squared": lambda xp, a: 4.0 * sigmoid_slope(xp, 2.0 * a),
     "gaussian": lambda xp, a: xp.exp(-a * a),
     "atan_slope": lambda xp, a: where(xp, abs(a) < 1e150, 1.0 / (1.0 + a * a), 1.0 / a / a),
     "top": lambda xp, *xs: reduce(lambda a, b: VALUES["maximum"](xp, a, b), xs),
     "exp_below": exp_below,
 }
 _WRITTEN = (
-    where, relu, heaviside, erf, logsumexp, softmax_share, pow_log, pow_slope, hypot_share, inverse_radius, precedence,
+    where, relu, heaviside, erf, sigmoid, sigmoid_slope, logsumexp, softmax_share, pow_log, pow_slope, hypot_share,
+    inverse_radius, precedence,
 )  # fmt: skip
 VALUES |= {function.__name__: function for function in _WRITTEN}
 # Rules that are the library's own function: rule name -> function name, the same in all four libraries.

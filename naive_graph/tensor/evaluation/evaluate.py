@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -54,7 +55,9 @@ class ArrayAlgebra(Algebra):
             return product(factors(index, left, right), index.dst)
         pairs = zip((index.left, index.right), to_common_library([to_dense(left), to_dense(right)]))
         a, b = (_sum_and_transpose(source, ids, index.dst) for ids, source in pairs)
-        return a * b if op == OpType.mul else a + b if op == OpType.add else a - b
+        if op == OpType.mul:
+            return a * b
+        return a + b if op == OpType.add else a - b
 
     def nonlinear(self, function: Function, sources: Sequence[Any]) -> Array:
         arrays = to_common_library([to_dense(source) for source in sources])
@@ -152,10 +155,10 @@ def forward(node: TensorNode) -> Array:
     """
     check_tensors("forward", [node])
     nodes = ancestors([node], predecessors=_lazy_sources)
-    if scalars := [
-        scalar for leaf in nodes if isinstance(leaf, LeafNode) for scalar in leaf.nodes or () if scalar.last
-    ]:
-        Graph.forward(*scalars)
+    scalars = chain.from_iterable(leaf.nodes or () for leaf in nodes if isinstance(leaf, LeafNode))
+    computed = [scalar for scalar in scalars if scalar.last]
+    if computed:
+        Graph.forward(*computed)
     invalidate_stale([node])  # updates the Watches of the leaves
     for ancestor in nodes:
         if ancestor.reads:

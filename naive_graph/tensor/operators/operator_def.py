@@ -161,9 +161,11 @@ class OperatorDef:
     def _arity_message(self, positional_arguments: Sequence[Any], named: Mapping[str, Any]) -> str:
         unknown = [name for name in named if name not in self.by_name]
         twice = [name for name in self.names[: len(positional_arguments)] if name in named]
-        what = f"has no {unknown[0]!r}" if unknown else f"was given {twice[0]!r} twice" if twice else (
-            f"takes at most {len(self.names)} arguments, not {len(positional_arguments)}"
-        )  # fmt: skip
+        what = f"takes at most {len(self.names)} arguments, not {len(positional_arguments)}"
+        if unknown:
+            what = f"has no {unknown[0]!r}"
+        elif twice:
+            what = f"was given {twice[0]!r} twice"
         return f"{self.name} {what}. Write {self.usage()}."
 
     def _operand(self, parameter: OperatorParameter, value: Any) -> Any:

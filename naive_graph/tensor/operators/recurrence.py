@@ -26,8 +26,10 @@ ACTIVATIONS: dict[str, Callable[..., Any]] = {
 
 
 def parse_activations(value: Any) -> tuple[str, ...] | None:
-    names = value if value is None else (value,) if isinstance(value, str) else tuple(value)
-    if names is not None and not set(names) <= ACTIVATIONS.keys():
+    if value is None:
+        return None
+    names = (value,) if isinstance(value, str) else tuple(value)
+    if not set(names) <= ACTIVATIONS.keys():
         raise ValueError
     return names
 

@@ -270,5 +270,6 @@ def cumprod(x: Tensor, axis: Axis = 0, exclusive: bool = False, reverse: bool = 
 def _prefixes(x: TensorNode, axis: int, exclusive: bool, reverse: bool) -> TensorNode:
     """All prefixes along an axis, each along a new following axis; 0 for entries beyond the prefix."""
     n = x.shape[axis]
-    first = (1 if exclusive else 0) if reverse else 1 - n - (1 if exclusive else 0)
+    skipped = 1 if exclusive else 0
+    first = skipped if reverse else 1 - n - skipped
     return gather_axis(x, axis, (n, n), (1, 1), first)

@@ -69,7 +69,9 @@ def _pickler_class() -> Any:
 
 def _reduce_node(node: TensorNode, with_sources: bool) -> tuple[Any, ...]:
     selection = isinstance(node, SelectionNode)
-    kind = type(node) if with_sources else SelectionNode if selection else TensorNode
+    kind = type(node)
+    if not with_sources:
+        kind = SelectionNode if selection else TensorNode
     state = {name: value for name, value in vars(node).items() if name in OWN} if with_sources or selection else {}
     if node.pickle_in_full:
         state["_value"] = node._value
