@@ -25,6 +25,7 @@ def import_model(
 
     Raises ImportModelError, after printing, for what is not supported.
     """
+    from ..interop.network import named_extents
     from ..views.drawing.draw import draw
 
     check_suffix(output)
@@ -34,8 +35,7 @@ def import_model(
         raise CommandError("--known is for the inputs of ONNX files. In a graph of TensorFlow, let it be a Const.")
     network = _read_frozen(file, sizes) if is_frozen else _read_onnx(file, sizes, values)
     print()
-    symbolic_sizes = [extent for slot in network.slots for extent in slot.extents or () if isinstance(extent, str)]
-    unset_sizes = [extent for extent in dict.fromkeys(symbolic_sizes) if extent not in sizes]
+    unset_sizes = [name for name in named_extents(slot.extents for slot in network.slots) if name not in sizes]
     if unset_sizes:
         print(
             f"note: {', '.join(unset_sizes)} {'is' if len(unset_sizes) == 1 else 'are'} taken as 1. "

@@ -109,9 +109,11 @@ class TrainableInference:
         if use.operator in CONSTANT_INPUTS:
             self.known.update(*(self.held.get(input_, ()) for input_ in use.inputs))
         if self.active.isdisjoint(use.inputs):
-            names = [*use.inputs][
-                : 1 if use.operator in ONLY_FIRST_OPERAND else None if use.operator not in STATISTICS else 0
-            ]
+            names = [*use.inputs]
+            if use.operator in ONLY_FIRST_OPERAND:
+                names = names[:1]
+            elif use.operator in STATISTICS:
+                names = []
             self._propagate_weights(use, set().union(*(self.held.get(name, set()) for name in names)))
             return
         for operand, values in use.operands.items():

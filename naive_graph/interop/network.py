@@ -6,8 +6,9 @@ are built once for each combination of input shapes, when those shapes are known
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,9 +49,15 @@ def name_open_extents(port: Port) -> Port:
     return port._replace(extents=extents)
 
 
+def named_extents(shapes: Iterable[Iterable[Any] | None]) -> list[str]:
+    """The names of the open extents in these shapes, each once."""
+    extents = chain.from_iterable(shape or () for shape in shapes)
+    return list(dict.fromkeys(extent for extent in extents if isinstance(extent, str)))
+
+
 def check_sizes(ports: Sequence[Port], sizes: Mapping[str, int]) -> None:
     """Check sizes={name: number} against the names of open extents. Raises ImportModelError."""
-    names = {extent for slot in ports for extent in slot.extents or () if isinstance(extent, str)}
+    names = named_extents(port.extents for port in ports)
     for name, size in sizes.items():
         if name not in names:
             hint = f"There are {', '.join(sorted(names))}." if names else "It names none."

@@ -94,13 +94,10 @@ def is_own_export(function: Any) -> bool:
     try:
         operator, operands, properties = _parse_metadata(function)
         row = _operator(operator)
-        places = {
-            position
-            for operand in operands
-            for position in (operand if isinstance(operand, list) else [operand])
-            if position is not None
-        }
-        fits = places == set(range(len(function.input)))
+        positions: list[Any] = []
+        for operand in operands:
+            positions += operand if isinstance(operand, list) else [operand]
+        fits = {*positions} - {None} == {*range(len(function.input))}
         if isinstance(row, Rule):
             return fits and not properties and row.arity in (None, len(operands)) and None not in operands
         return fits and properties.keys() <= set(row.property_names)

@@ -16,7 +16,7 @@ import numpy as np
 from onnx import GraphProto, NodeProto, helper, numpy_helper
 
 from ...errors import NaiveGraphError
-from ..network import ImportedNetwork, Sizes, fix_sizes
+from ..network import ImportedNetwork, Sizes, fix_sizes, named_extents
 from .export_graph import ModelBuilder
 
 Written = tuple[ModelBuilder, GraphProto]
@@ -33,15 +33,13 @@ def write_with_dynamic_axes(network: ImportedNetwork, present: Sizes, write: Cal
     taken = {extent for node in network.with_sizes().inner for extent in node.shape}
     free = (size for size in count(2) if size not in taken)
     written, open_ = write(present), dict[str, Pair]()
-    for name in dict.fromkeys(extent for shape in extents for extent in shape if isinstance(extent, str)):
+    for name in named_extents(extents):
         tried = {**open_, name: (next(free), next(free))}
         try:
-            files = [
-                write(
-                    _substitute_sizes(extents, present, {size_name: pair[index] for size_name, pair in tried.items()})
-                )
-                for index in (0, 1)
-            ]
+            files = []
+            for index in (0, 1):
+                chosen = {size_name: pair[index] for size_name, pair in tried.items()}
+                files.append(write(_substitute_sizes(extents, present, chosen)))
             written, open_ = _merge_files(files, tried), tried
         except (SizeMustStayFixed, NaiveGraphError):  # the network is valid only for the current size
             continue

@@ -89,8 +89,12 @@ def _write_imported(network: ImportedNetwork, element_type: int, opset: int) -> 
 
 
 def _write_graph(model_builder: ModelBuilder, target: Any) -> GraphProto:
-    names = [*target] if isinstance(target, dict) else []
-    results = [*target.values()] if names else [*target] if isinstance(target, (list, tuple)) else [target]
+    names: list[Any] = [*target] if isinstance(target, dict) else []
+    results = [target]
+    if names:
+        results = [*target.values()]
+    elif isinstance(target, (list, tuple)):
+        results = [*target]
     if not all(isinstance(name, str) for name in names):
         raise ExportError(f"The results of a dict are called by texts, not by {shortened(names)}.")
     if not results or not all(isinstance(result, (TensorNode, Node)) for result in results):

@@ -221,7 +221,9 @@ class NodeWriter:
     def scope(self, node: TensorNode, call: Call) -> str:
         """The path of the scopes of this graph around a call."""
         path = scope_of(node, call)
-        return path if not self.root else path[len(self.root) + 1 :] if path.startswith(f"{self.root}/") else ""
+        if not self.root:
+            return path
+        return path.removeprefix(f"{self.root}/") if path.startswith(f"{self.root}/") else ""
 
 
 def _is_input_or_parameter(node: TensorNode) -> bool:

@@ -50,7 +50,8 @@ def _spectrum(
     table = np.array(parts)[: 1 if inverse and onesided else 2, : x.shape[-1]].transpose(2, 1, 3, 0)  # j, from, k, to
     x, rank = slicing.pad_axis(x, dft_axis, 0, rows - x.shape[dft_axis]), x.rank
     left = [-(axis + 1) if axis in (dft_axis, rank - 1) else axis + 1 for axis in range(rank)]
-    dst = [rank + 1 if axis == dft_axis else rank + 2 if axis == rank - 1 else axis + 1 for axis in range(rank)]
+    dst = [*range(1, rank + 1)]
+    dst[-1], dst[dft_axis] = rank + 2, rank + 1
     return LinearNode(
         "mul", dst, left, (-(dft_axis + 1), -rank, rank + 1, rank + 2), x, LeafNode.constant(table.copy())
     )

@@ -8,6 +8,7 @@ constants are folded to arrays.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -41,8 +42,7 @@ from .steps import OnnxStep
 
 IMPORT_RULES: dict[str, ImportRule] = {}  # operators that need more than a mapping; see import_rules.py
 import_rule = partial(register, IMPORT_RULES)
-WHOLE = {getattr(TensorProto, f"{sign}INT{bits}") for sign in ("", "U") for bits in (2, 4, 8, 16, 32, 64)
-         if hasattr(TensorProto, f"{sign}INT{bits}")}  # fmt: skip
+WHOLE = {number for name, number in TensorProto.DataType.items() if re.fullmatch(r"U?INT\d+", name)}
 # Operators whose integer results are truncated towards 0.
 FRACTIONS = {
     "Div", "Gemm", "GridSample", "Pow", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMean", "Resize",

@@ -13,7 +13,7 @@ from ...core.number import shortened
 from ...errors import ImportModelError
 from ...tensor.base import TensorNode
 from .. import network
-from ..network import BuiltGraph, InputLeaf, Port, Sizes, fix_sizes
+from ..network import BuiltGraph, InputLeaf, Port, Sizes, fix_sizes, named_extents
 from ..summary import format_summary
 from ..weights import StoredWeights
 from .arrays import dtype_of, entry_type, type_name
@@ -44,8 +44,7 @@ class OnnxNetwork(network.ImportedNetwork):
         super().__init__(content.name, slots, StoredWeights(content.weights, content.learned), sizes, most)
 
     def advice(self, names: Collection[str]) -> str:
-        slots = [slot for slot in self.slots if slot.name in names]
-        open_sizes = {size for slot in slots for size in fix_sizes(slot, self.sizes) or () if isinstance(size, str)}
+        open_sizes = named_extents(fix_sizes(slot, self.sizes) for slot in self.slots if slot.name in names)
         return f"give sizes: from_onnx(path, sizes={dict.fromkeys(sorted(open_sizes), 1)})"
 
     def dtype(self, slot: Port) -> np.dtype[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -65,7 +66,8 @@ def read(source: Any, inputs: Any = None, outputs: Any = None, parameters: Any =
     } | sklearn_weights
     input_ports = [_make_port(info) for info in graph.input if info.name not in weights]
     steps = inline_functions(nodes, model.functions, opsets)
-    probability_outputs = {name for node in graph.node if node.op_type == "ZipMap" for name in node.output}
+    zip_maps = [node for node in graph.node if node.op_type == "ZipMap"]
+    probability_outputs = {*chain.from_iterable(node.output for node in zip_maps)}
     output_ports = [
         Port(info.name, FLOAT, None) if info.name in probability_outputs else _make_port(info) for info in graph.output
     ]
@@ -98,7 +100,7 @@ def _extract_subgraph(
     """Cut the graph to the part between chosen inputs and chosen outputs."""
     stated = {info.name: _make_port(info) for info in graph.value_info if info.type.HasField("tensor_type")}
     stated |= {port.name: port for port in (*fed, *output_ports)}
-    made = {name for step in steps for name in step.outputs if name} | {port.name for port in fed}
+    made = {*chain.from_iterable(step.outputs for step in steps), *(port.name for port in fed)} - {""}
 
     def ports(names: Any, own: list[Port], what: str) -> list[Port]:
         wanted = [port.name for port in own] if names is None else check_names(names, f"{what} are the names of values")
@@ -123,9 +125,11 @@ def _find_trainable_weights(content: OnnxContent, graph: Any) -> set[str]:
     trainable = find_trainable(
         uses, shapes, (input_.name for input_ in content.inputs), (output.name for output in content.outputs)
     )
-    kinds = {info.name: every.value for part in (graph.initializer, graph.value_info) for info in part
-            for every in info.metadata_props if every.key == KIND}  # fmt: skip
-    declared = {name: kinds[name] == "PARAMETER" for name in shapes if name in kinds}
+    declared = {}
+    for info in chain(graph.initializer, graph.value_info):
+        for entry in info.metadata_props:
+            if entry.key == KIND:
+                declared[info.name] = entry.value == "PARAMETER"
     return {name for name in shapes if declared.get(name, name in trainable)}
 
 

@@ -79,9 +79,9 @@ def summarize_content(content: TensorFlowContent, title: str) -> str:
 def _here(op: str) -> str:
     """How an operator is imported: the name of its row, or a phrase for the summary."""
     mapping = mapping_of(op)
-    return (
-        mapping[0].name if mapping else "computed from shapes, or passed on" if op in IMPORT_RULES else "not supported"
-    )
+    if mapping:
+        return mapping[0].name
+    return "computed from shapes, or passed on" if op in IMPORT_RULES else "not supported"
 
 
 def from_tensorflow(

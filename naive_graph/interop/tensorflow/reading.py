@@ -123,8 +123,10 @@ def _result_count(step: GraphStep) -> int:
     """Number of results of a step."""
     if step.op in (PASSED, "IdentityN", "ShapeN"):
         return len(step.inputs)
+    if step.op == "TopKV2":
+        return 2
     count = step.attributes.get(COUNTED.get(step.op, ""), 1)
-    return 2 if step.op == "TopKV2" else count if type(count) is int and 0 < count <= MOST_PARTS else 1
+    return count if type(count) is int and 0 < count <= MOST_PARTS else 1
 
 
 def check_supported(order: Iterable[GraphStep]) -> None:
