@@ -8,6 +8,7 @@ import linecache
 import re
 from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
+from itertools import chain
 from typing import Any, NamedTuple, NoReturn
 
 from .program_slice import bound_names, slice_statements
@@ -70,7 +71,8 @@ def find_calls(cell: str, name: str) -> Iterator[Any]:
 
 def candidate_expressions(cells: list[str], known_as: set[str], expression: str) -> list[str]:
     """Candidate expressions for the answer: the expected one, then those of the notebook's checks, last one first."""
-    answers = [ast.unparse(answer) for cell in cells for name, answer in find_checks_in(cell) if name in known_as]
+    checks = chain.from_iterable(map(find_checks_in, cells))
+    answers = [ast.unparse(answer) for name, answer in checks if name in known_as]
     return list(dict.fromkeys([expression, *reversed(answers)]))[:MOST_NAMES]
 
 

@@ -43,10 +43,12 @@ def _load_answer(exercise: Exercise, text: str) -> Any:
 
 
 def _passes_all(exercise: Exercise, outcomes: Asked) -> bool:
-    complete = len(outcomes) == len(exercise.cases)
-    return complete and all(
-        exercise.right(i, outcome) for i, pair in enumerate(outcomes) for outcome in pair if outcome is not None
-    )
+    if len(outcomes) != len(exercise.cases):
+        return False
+    for i, pair in enumerate(outcomes):
+        if not all(outcome is None or exercise.right(i, outcome) for outcome in pair):
+            return False
+    return True
 
 
 def undetected_mistakes(exercise: Exercise) -> Iterator[str]:

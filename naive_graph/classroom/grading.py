@@ -210,13 +210,12 @@ def list_unmarked(results: list[Result]) -> list[str]:
 
 def list_unknown_extensions(course: Course, students: Iterable[str]) -> list[str]:
     """Messages about extensions for students without a folder: a misspelt name would cost somebody points."""
-    folders = set(students)
-    return [
-        f"{lesson.name}: an extension for {student!r}, who has no folder in submitted"
-        for lesson in course.lessons.values()
-        for student in lesson.extensions
-        if student not in folders
-    ]
+    folders, messages = set(students), []
+    for lesson in course.lessons.values():
+        for student in lesson.extensions:
+            if student not in folders:
+                messages.append(f"{lesson.name}: an extension for {student!r}, who has no folder in submitted")
+    return messages
 
 
 def is_sandbox_failure(answer: dict[str, Any]) -> bool:

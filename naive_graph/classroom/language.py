@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache, lru_cache
 from html import escape
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -177,8 +178,9 @@ def split_docstring(program: str) -> list[str]:
         ]
     except SyntaxError:  # IPython's own words
         return []
-    parts = map(ast.get_docstring, definitions)
-    return [" ".join(paragraph.split()) for text in parts if text for paragraph in text.split("\n\n")]
+    docstrings = [ast.get_docstring(definition) or "" for definition in definitions]
+    paragraphs = chain.from_iterable(text.split("\n\n") for text in docstrings if text)
+    return [" ".join(paragraph.split()) for paragraph in paragraphs]
 
 
 def has_translation(language: str, lesson: Path) -> bool:

@@ -383,7 +383,10 @@ def _flat_nodes(exercise: Exercise, value: Any, want: Any) -> Iterator[Any]:
 
 def _transpose_rows(exercise: Exercise, value: Any, want: Any) -> Iterator[Any]:
     if exercise.complaint is None and isinstance(value, list) and all(isinstance(row, list) for row in value):
-        yield [list(column) for column in zip(*value)] if any(value) else want if not [*flat(want)] else None
+        if any(value):
+            yield [list(column) for column in zip(*value)]
+        else:
+            yield None if [*flat(want)] else want
 
 
 def _unwrap_dual(exercise: Exercise, value: Any, want: Any) -> Iterator[Any]:

@@ -118,8 +118,8 @@ def _wrong_part(exercise: Exercise, pairs: Pairs) -> str:
     count = len(exercise.parts)
     if not all(isinstance(got, list) and len(got) == count for got, _ in pairs):
         return ""
-    wrong = {k for got, want in pairs for k in range(count) if not is_close(got[k], want[k])}
-    return exercise.parts[min(wrong)] if len(wrong) == 1 else ""
+    wrong = [k for k in range(count) if not all(is_close(got[k], want[k]) for got, want in pairs)]
+    return exercise.parts[wrong[0]] if len(wrong) == 1 else ""
 
 
 # Each of these returns "so", or a detail for the sentence, if its relation holds between all pairs; "" if not.

@@ -8,6 +8,7 @@ import tomllib
 import warnings
 from collections.abc import Sequence
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -195,12 +196,8 @@ def _call_template(number: str) -> str:
 
 def judge_prediction(cells: list[str], number: str) -> Verdict:
     """Whether the last prediction of that number in a notebook's cells is right. It is read, never run."""
-    matching_calls = [
-        call
-        for cell in cells
-        for call in find_calls(cell, "predict")
-        if current_number(str(call.args[0].value)) == number
-    ]
+    calls = chain.from_iterable(find_calls(cell, "predict") for cell in cells)
+    matching_calls = [call for call in calls if current_number(str(call.args[0].value)) == number]
     if not matching_calls:
         return Verdict(False, "There is no such prediction in the notebook.", [Mistake("missing", "")])
     try:

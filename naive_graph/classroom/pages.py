@@ -110,12 +110,8 @@ def _mistakes_table(results: list[Result], chosen: Callable[[str], bool]) -> str
     rows = []
     for key in sorted((key for key in mistakes if chosen(key[2])), key=lambda key: (-len(mistakes[key]), key)):
         lesson, exercise, name = key
-        total = sum(
-            answer["exercise"] == exercise
-            for result in results
-            if result.lesson == lesson and result.has_mark
-            for answer in result.answers
-        )
+        marked = [result for result in results if result.lesson == lesson and result.has_mark]
+        total = sum(answer["exercise"] == exercise for result in marked for answer in result.answers)
         names, count = ", ".join(_student_link(who) for who, *_ in mistakes[key]), len(mistakes[key])
         short = (
             names

@@ -37,9 +37,10 @@ def slice_statements(statements: Iterable[ast.stmt], names: set[str]) -> list[as
 
 def _add_side_effects(parts: list[tuple[ast.stmt, set[str], set[str]]]) -> None:
     """Add to `binds` what a statement changes by calling the notebook's functions; "*" if it may change anything."""
-    package_of_import = {
-        name: module for each, *_ in parts if isinstance(each, IMPORTS) for name, module in _list_imports(each)
-    }
+    package_of_import: dict[str, str] = {}
+    for statement, *_ in parts:
+        if isinstance(statement, IMPORTS):
+            package_of_import.update(_list_imports(statement))
     library_names = {name for name, module in package_of_import.items() if module == HOUSE}
     changed_names = {each.name: uses & _find_changed_names(each) for each, _, uses in parts if isinstance(each, MAKERS)}
     for _ in changed_names:  # what functions change that call each other

@@ -10,6 +10,7 @@ processor time for a group beside two busy workers: a group has to take 0.3 s on
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -147,7 +148,8 @@ def _run_part(
     ]
     outgoing: Streams = {name: [] for name in between if flow.streams[name].writer in part}
     come: Streams = {name: samples for streams in arrived for name, samples in streams.items()}
-    mine = [name for operator in operators for name in operator.inputs if name in come]
+    inputs = {*chain.from_iterable(operator.inputs for operator in operators)}
+    mine = [name for name in come if name in inputs]
     totals: Gradients = {}
     losses: list[float] = []
     count = len(outside[network.streams.data])

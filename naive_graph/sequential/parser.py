@@ -152,11 +152,12 @@ class ParsedText:
 
     def _declared_later(self, name: str) -> LocatedName | None:
         assert self.tree is not None
-        declared = [statement for statement in self.tree.statements if isinstance(statement, ConstantDeclaration)]
-        return next(
-            (declared_name for one in declared for declared_name, _ in one.constants if declared_name.text == name),
-            None,
-        )
+        for statement in self.tree.statements:
+            if isinstance(statement, ConstantDeclaration):
+                for declared_name, _ in statement.constants:
+                    if declared_name.text == name:
+                        return declared_name
+        return None
 
     def add(self, error: SequentialError) -> None:
         """Add an error, with its line of the text; of several at one position, keep the first."""
@@ -355,9 +356,9 @@ def calculate_value(part: ParsedExpression) -> Any:
             raise error_at(part.parts[1], "BAD_VALUE", f"`{_shorten(part.parts[0])}` is divided by 0.")
         exact = isinstance(left, int) and isinstance(right, int) and left % right == 0
         return _check_magnitude(part, left // right if exact else left / right)
-    return _check_magnitude(
-        part, left + right if part.kind == "plus" else left - right if part.kind == "minus" else left * right
-    )
+    if part.kind == "times":
+        return _check_magnitude(part, left * right)
+    return _check_magnitude(part, left + right if part.kind == "plus" else left - right)
 
 
 def error_at(node: Any, code: str, says: str, about: str = "") -> SequentialError:

@@ -48,6 +48,8 @@ def _link_pages(text: str, page_of_link: dict[str, str]) -> str:
 
     def link(match: re.Match[str]) -> str:
         picture, label, target = match.groups()
-        return "" if picture else f"[{label}]({page_of_link[target]})" if target in page_of_link else str(label)
+        if picture:
+            return ""
+        return f"[{label}]({page_of_link[target]})" if target in page_of_link else str(label)
 
     return MARKDOWN_LINK.sub(link, text)

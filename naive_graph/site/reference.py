@@ -21,7 +21,9 @@ def group_public_names() -> dict[str, list[PublicName]]:
     del things["NaiveGraphError"]  # listed among the errors
     things |= {name: getattr(sys.modules[HOUSE], name) for name in TABLE["among_functions"]}
     guide = re.findall(r"^    (?!naive_graph)(.{16})(.*\n)", sys.modules[HOUSE].__doc__ or "", re.MULTILINE)
-    homes = {name: title.strip() for title, names in guide for name in re.findall(r"\w+", names) if name in things}
+    homes: dict[str, str] = {}
+    for title, names in guide:
+        homes |= {name: title.strip() for name in re.findall(r"\w+", names) if name in things}
     titles = list(dict.fromkeys(homes.values()))
     for name, thing in things.items():
         homes.setdefault(name, _group_of(thing, homes, things))
@@ -89,5 +91,7 @@ def _group_of(thing: Any, homes: dict[str, str], things: dict[str, Any]) -> str:
     if isinstance(thing, Rule) or (not isinstance(thing, type) and thing.__module__.startswith(f"{HOUSE}.core")):
         return "functions"
     near = [name for name in homes if things[name].__module__ == thing.__module__]
+    if near:
+        return homes[near[0]]
     room = [name for name in homes if things[name].__module__.split(".")[:2] == thing.__module__.split(".")[:2]]
-    return homes[near[0]] if near else homes[room[-1]] if room else ""
+    return homes[room[-1]] if room else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import permutations
 from typing import Any
 
 from ..cases import ExerciseCase, Formula, GraphRecipe, graph_case, random_graphs, shape_features, small_graphs
@@ -72,7 +73,7 @@ def _expressions() -> Iterator[tuple[Any]]:
     parts: list[Any] = [3.0, 0.5, *((sign, 6.0, 2.5) for sign in "+-*/")]
     yield from ((part,) for part in parts)
     for sign in "+-*/":
-        yield from (((sign, left, right),) for left in parts for right in parts if left != right)
+        yield from (((sign, *pair),) for pair in permutations(parts, 2))
     yield ((("+", ("-", ("*", 2.0, ("/", 7.0, 2.0)), ("-", 1.0, 4.0)), ("*", ("+", 1.0, 1.0), ("/", 3.0, 4.0)))),)
 
 
