@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from html import escape
+from itertools import chain
 from pathlib import Path
 
 from ..errors import NaiveGraphError
@@ -46,6 +47,8 @@ def translate_page_text(text: str) -> str:
 
 def script_texts(*names: str) -> list[str]:
     """All translatable texts in these scripts, sorted; names of keys are left out."""
-    spoken = (text for name in names for texts in SPOKEN.findall(read_asset(name)) for text in texts if text)
-    all_of = {phrase for text in spoken for phrase in (re.findall(r'"([^"]+)"', text) if text[0] in "[{" else [text])}
-    return sorted(phrase for phrase in all_of if re.search("[a-z]{2}", phrase) and "  " not in phrase)
+    phrases = set()
+    for name in names:
+        for text in chain.from_iterable(SPOKEN.findall(read_asset(name))):
+            phrases.update(re.findall(r'"([^"]+)"', text) if text[:1] in ("[", "{") else [text])
+    return sorted(phrase for phrase in phrases if re.search("[a-z]{2}", phrase) and "  " not in phrase)

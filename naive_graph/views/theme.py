@@ -189,10 +189,9 @@ def svg_style(svg: str, selector: str = "svg.naive-graph") -> str:
     """CSS that turns the light colours of an SVG text into the dark ones, by the reader's theme."""
     heats = (heatmap_color(level / HEATS) for level in range(-HEATS, HEATS + 1))
     pairs = dict([*COLOURS.values(), *SERIES, *heats, *(surface_color(tone / TONES) for tone in range(TONES + 1))])
-    rules = [
-        f'{selector} [{what}="{light}"] {{ {what}: light-dark({light}, {dark}); }}\n'
-        for light, dark in pairs.items()
-        for what in ("fill", "stroke")
-        if f'{what}="{light}"' in svg
-    ]
+    rules = []
+    for light, dark in pairs.items():
+        for what in ("fill", "stroke"):
+            if f'{what}="{light}"' in svg:
+                rules.append(f'{selector} [{what}="{light}"] {{ {what}: light-dark({light}, {dark}); }}\n')
     return f"{selector} {{ color-scheme: light dark; }}\n{THEMES.format(selector)}{''.join(rules)}"

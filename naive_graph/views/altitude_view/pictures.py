@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from ...tensor.base import TensorNode
@@ -25,7 +26,8 @@ def tensors_for_page(
     tensors: Sequence[TensorNode], names: Mapping[TensorNode, str], number_of: Mapping[TensorNode, int]
 ) -> dict[str, Any]:
     """The drawing of a layer's tensors; "ids" maps each box's id to the number of its tensor."""
-    part = {*tensors, *(source for tensor in tensors for source in tensor.sources if source in names)}
+    sources = chain.from_iterable(tensor.sources for tensor in tensors)
+    part = {*tensors, *(source for source in sources if source in names)}
     drawn = TensorDrawing(tensors, DrawOptions(values=False, grads=False, fold=False, most=MOST), False, names, part)
     described = drawn.scene()
     described.scope_names = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from ...core.number import shortened
 from ...core.records import Scope, around
@@ -107,7 +107,11 @@ def short(name: str, scope: Scope | None) -> str:
 
 
 def _parse_paths(fold: object) -> tuple[str, ...]:
-    paths = (fold,) if isinstance(fold, str) else tuple(fold) if isinstance(fold, Iterable) else ()
+    paths: tuple[Any, ...] = ()
+    if isinstance(fold, str):
+        paths = (fold,)
+    elif isinstance(fold, Iterable):
+        paths = tuple(fold)
     if not paths or not all(isinstance(path, str) for path in paths):
         raise DrawingError(f"fold takes True, False, a depth, or paths such as 'layer/inner', not {shortened(fold)}.")
     return tuple(sorted(paths))

@@ -55,7 +55,9 @@ def make_grid(node: TensorNode, name: str, value: Any) -> Grid | None:
         number = None if numbers is None else float(numbers[entry])
         caption = entry_name(name, node.shape, entry) + ("" if number is None else f" = {format_number(number, 6)}")
         text = _format_entry(number) if written and number is not None else ""
-        share = None if number is None or not np.isfinite(number) else number / largest if largest else 0.0
+        share = None
+        if number is not None and np.isfinite(number):
+            share = number / largest if largest else 0.0
         cells.append(Cell(*spot, text, caption, share, number is not None))
     return Grid(columns, rows, cells)
 
@@ -96,13 +98,9 @@ def known_value(node: TensorNode) -> Any:
 
 
 def _format_entry(number: float) -> str:
-    return (
-        format_number(number, DIGITS)
-        if np.isfinite(number)
-        else "NaN"
-        if number != number
-        else format_number(number)[:4]
-    )
+    if number != number:
+        return "NaN"
+    return format_number(number, DIGITS) if np.isfinite(number) else format_number(number)[:4]
 
 
 def entry_sources_json(node: TensorNode, boxes: dict[TensorNode, str]) -> str:

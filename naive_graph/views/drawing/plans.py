@@ -95,7 +95,9 @@ def _result_labels(answers: CompiledBackend, stage: PassResult) -> dict[int, str
 def _node_name(tables: Tables, row: int) -> str:
     """A node's name; without one, "" for an operator and its row for a leaf."""
     name = tables.name(row)
-    return name if name is not None else "" if tables.operators[row] >= 0 else f"(row {row})"
+    if name is not None:
+        return name
+    return "" if tables.operators[row] >= 0 else f"(row {row})"
 
 
 def _leaf_name(ir: IR, tables: Tables, row: int) -> str | None:

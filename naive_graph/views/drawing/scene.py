@@ -316,7 +316,8 @@ def node_box(
     grad = grad if options.grads and not tables.grads_are_zero else None
     numbers = [format_number(value)] if value is not None else []
     numbers += [f"grad {format_number(grad)}"] if grad is not None else []
-    descriptions = [lines[0] if kind == "operator" else f"{kind} {visible(name)}" if name else kind]
+    leaf_description = f"{kind} {visible(name)}" if name else kind
+    descriptions = [lines[0] if kind == "operator" else leaf_description]
     descriptions += [
         f"{what} {format_number(number)}"
         for what, number in (("value", value), ("gradient", grad))

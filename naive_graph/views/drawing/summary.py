@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from ...core.rules import BY_NUMBER
 from ...core.tables import CONSTANT, Tables
@@ -29,12 +30,8 @@ def summary_scene(tables: Tables, rows: Sequence[int], options: DrawOptions, mos
     call_sites: dict[Hashable, Hashable] = {}
     parts = []
     for unit, name in enumerate(names):
-        feeds = (
-            unit_of[operand]
-            for row in boxes[name]
-            for operand in unmerged_operands(tables, row, drawn_rows)
-            if operand in drawn_rows
-        )
+        operands = chain.from_iterable(unmerged_operands(tables, row, drawn_rows) for row in boxes[name])
+        feeds = [unit_of[operand] for operand in operands if operand in drawn_rows]
         parts.append(
             SummaryPart(
                 *_part_key(tables, folder, name, boxes[name], call_sites),
@@ -57,12 +54,10 @@ def summary_scene(tables: Tables, rows: Sequence[int], options: DrawOptions, mos
         "nodes",
     )
     ids = [box.id for box in new_scene.boxes]
-    box_of_unit = {
-        member: ids[number]
-        for part, number in zip(summary.parts, summary.classes)
-        if not part.lag
-        for member in part.members
-    }
+    box_of_unit: dict[int, str] = {}
+    for part, number in zip(summary.parts, summary.classes):
+        if not part.lag:
+            box_of_unit |= dict.fromkeys(part.members, ids[number])
     new_scene.box_of = lambda row: box_of_unit[unit_of[row]] if row in unit_of else ""
     return new_scene
 
@@ -126,7 +121,9 @@ def _assemble_scene(summary: Summary, boxes: list[Box], total: int, what: str) -
     begins = {number for part, number in zip(summary.parts, summary.classes) if part.lag}
     arrows = []
     for (source, target), count in summary.arrows().items():
-        label = "at first" if target in begins else f"{count:,}×" if count > 1 else ""
+        label = f"{count:,}×" if count > 1 else ""
+        if target in begins:
+            label = "at first"
         ends = boxes[source].id, boxes[target].id
         arrows.append(Arrow(f"bundle-{ends[0]}-{ends[1]}", *ends, label))
     frames = {f"loop-{number}": f"{count:,} times: the last is shown" for number, count in enumerate(summary.counts)}

@@ -129,7 +129,7 @@ class TensorDrawing:
             for source in self.sources(node):
                 fed[source].add(scope)
         # A scope that nothing else feeds is drawn with what feeds it.
-        others = {scope for node, scopes in fed.items() if node not in owners for scope in scopes}
+        others = set[Scope | None]().union(*(scopes for node, scopes in fed.items() if node not in owners))
         return {node: scope for node, scope in owners.items() if scope in others}
 
     def sources(self, node: TensorNode) -> list[TensorNode]:
@@ -226,7 +226,11 @@ class TensorDrawing:
             if not chosen:
                 raise DrawingError("open=True: none of these tensors was unfolded into scalars. Call lower(t) first.")
             return chosen
-        chosen = [opened] if isinstance(opened, TensorNode) else list(opened) if isinstance(opened, Iterable) else []
+        chosen = []
+        if isinstance(opened, TensorNode):
+            chosen = [opened]
+        elif isinstance(opened, Iterable):
+            chosen = list(opened)
         for node in chosen or [opened]:
             if node not in self.place:
                 raise DrawingError(f"open names a tensor of the picture, or True for all, not {shortened(node)}.")

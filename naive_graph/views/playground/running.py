@@ -183,8 +183,10 @@ def format_error(error: BaseException, cell: str = "") -> str:
     )
     strange = ("invalid character", "invalid non-printable")
     has_curved_quotes = isinstance(error, SyntaxError) and str(error.msg).startswith(strange)
-    advice = ELSEWHERE if needs_module else KEYBOARD if has_curved_quotes else ""
-    return "".join(report.format(chain=False)).rstrip() + (f"\n\n{advice}" if advice else "")
+    text = "".join(report.format(chain=False)).rstrip()
+    if needs_module:
+        return f"{text}\n\n{ELSEWHERE}"
+    return f"{text}\n\n{KEYBOARD}" if has_curved_quotes else text
 
 
 def compiled() -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path as FilePath
 from typing import Any
 
@@ -103,13 +104,13 @@ class Comparison:
 
     def _line(self, path: Path) -> list[str]:
         distance, ends = path.distance(self.ground), [*path.points[-1], path.heights[-1]]
-        distance_text = "ran away" if path.left else "-" if distance is None else f"{distance:.4g}"
+        distance_text = "-" if distance is None else f"{distance:.4g}"
         return [
             path.name,
             _format_rate(path),
             str(len(path.points) - 1),
             *(f"{end:.5g}" for end in ends),
-            distance_text,
+            "ran away" if path.left else distance_text,
         ]
 
     def plot(
@@ -265,10 +266,9 @@ def _set_panel_title(panel: Any, path: Path, wide: float) -> None:
 def _points_in_reach(path: Path, paths: list[Path]) -> list[tuple[tuple[float, float], float]]:
     """The (point, loss) pairs of a path that lie within reach of the start; drops the end of a diverged path."""
     start = paths[0].points[0]
-    reach = max(
-        [10.0, *(3 * abs(value - begin) for other_path in paths if not other_path.left for point in other_path.points
-                 for value, begin in zip(point, start))]
-    )  # fmt: skip
+    reach = 10.0
+    for point in chain.from_iterable(other.points for other in paths if not other.left):
+        reach = max(reach, *(3 * abs(value - begin) for value, begin in zip(point, start)))
     return [
         (point, height) for point, height in zip(path.points, path.heights)
         if all(abs(value - begin) <= reach for value, begin in zip(point, start))

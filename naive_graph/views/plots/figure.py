@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from html import escape
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from textwrap import fill
 from typing import Any, NoReturn, Protocol
@@ -139,7 +139,8 @@ class Plot(Figure):
         """The plot in a sentence, for those who do not see it."""
         if self.told:
             return self.told
-        named = [title for axes in self.axes for title in (axes.get_title(loc="left"), axes.get_ylabel()) if title]
+        titles = chain.from_iterable((axes.get_title(loc="left"), axes.get_ylabel()) for axes in self.axes)
+        named = [title for title in titles if title]
         across = next((axes.get_xlabel() for axes in reversed(self.axes) if axes.get_xlabel()), "steps")
         return f"Plot of {', '.join(named) or 'numbers'} against {across}."
 

@@ -91,7 +91,9 @@ def _choose_series(histories: Sequence[Recorded], series: str | Sequence[str] | 
     recorded = list(dict.fromkeys(name for history in histories for name in history.names))
     if not recorded:
         raise HistoryError("There is nothing to plot: no step was recorded.")
-    names = recorded if series is None else [series] if isinstance(series, str) else list(series)
+    names = recorded
+    if series is not None:
+        names = [series] if isinstance(series, str) else list(series)
     for name in names:
         if name not in recorded:
             raise HistoryError(f"There is no series {name!r} in this history. Recorded: {', '.join(recorded)}.")

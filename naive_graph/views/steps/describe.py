@@ -137,8 +137,10 @@ def _make_sentence(run: Run, entry: Entry, values: dict[int, float]) -> str:
         )
     if entry.kind == ENQUEUED:
         back = run.phase == BACKWARD
-        first = entry.row in cast.targets if back else not cast.operands(entry.row)
-        return translate_page_text(WORDS["free" if first else "enqueued back" if back else "enqueued"]).format(who=who)
+        word = "enqueued back" if back else "enqueued"
+        if entry.row in cast.targets if back else not cast.operands(entry.row):
+            word = "free"
+        return translate_page_text(WORDS[word]).format(who=who)
     if entry.kind == CONTRIBUTED:
         position_name = operand_side(cast, entry.consumer, entry.position)
         side, giver = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 from ...errors import NaiveGraphError
@@ -17,7 +18,7 @@ VALUED = frozenset((READ, EVALUATED, MOVED))  # events that carry a node's value
 
 def compute_surface(log: StepLog) -> dict[str, Any] | None:
     """The result over the plane of two weights, where a loop moved two: heights on a grid, and levels for lines."""
-    moved = {row: run.cast for run in log.runs if run.phase == UPDATE for row in run.before}
+    moved = {*chain.from_iterable(run.before for run in log.runs if run.phase == UPDATE)}
     runs = [run for run in log.runs if run.phase not in (UPDATE, BACKWARD)]
     cast = runs[0].cast if runs else None
     if len(moved) != 2 or cast is None or len(cast.targets) != 1 or not cast.is_there():

@@ -75,8 +75,9 @@ class _TexParser:
             if len(letter) == 1 and not letter.isalpha():
                 return f"<mo>{escape(letter)}</mo>"
             return f"<mi>{letter if len(letter) == 1 else escape(token[1:])}</mi>"
-        kind = "mn" if token[0].isdigit() else "mi" if token.isalpha() else "mo"
-        return f"<{kind}>{escape(token)}</{kind}>"
+        if token[0].isdigit():
+            return f"<mn>{escape(token)}</mn>"
+        return f"<mi>{escape(token)}</mi>" if token.isalpha() else f"<mo>{escape(token)}</mo>"
 
     def _parse_delimiter(self) -> str:
         bracket = next(self.tokens, "")

@@ -104,18 +104,22 @@ class StepLog(Sequence[Step]):
             raise NodeError(f"There is no kind of step {kind!r}. The kinds are: {', '.join(KINDS)}.")
         row = None if node is None else rows_of([node], "find")[0]
         kind_number = None if kind is None else KINDS.index(kind)
-        matching_steps = [
-            start + offset
-            for run, start in self._starts()
-            if (phase is None or run.phase == phase)
-            and (iteration is None or run.iteration == iteration)
-            and (node is None or run.cast.tables is node.tables)
-            for offset, (event_kind, event_row) in enumerate(zip(run.log.kinds, run.log.rows))
-            if (kind_number is None or event_kind == kind_number)
-            and (row is None or event_row == row)
-            and (operator is None or (event_row >= 0 and run.cast.then.kind(event_row) == operator))
-            and (finite is None or run.log.finite(offset) == finite)
-        ]
+        matching_steps = []
+        for run, start in self._starts():
+            if phase is not None and run.phase != phase:
+                continue
+            if iteration is not None and run.iteration != iteration:
+                continue
+            if node is not None and run.cast.tables is not node.tables:
+                continue
+            for offset, (event_kind, event_row) in enumerate(zip(run.log.kinds, run.log.rows)):
+                if (
+                    (kind_number is None or event_kind == kind_number)
+                    and (row is None or event_row == row)
+                    and (operator is None or (event_row >= 0 and run.cast.then.kind(event_row) == operator))
+                    and (finite is None or run.log.finite(offset) == finite)
+                ):
+                    matching_steps.append(start + offset)
         return list(self.at(matching_steps))
 
     def table(self, first: int = 0, count: int = 60) -> str:
