@@ -79,6 +79,8 @@ class Origin(NamedTuple):
         return position[0], position[1], position[2], position[3]
 
     def __str__(self) -> str:
-        where = "this notebook cell" if "ipykernel" in self.filename else os.path.basename(self.filename)
+        folder, name = os.path.split(self.filename)
+        # ipykernel names a cell /tmp/ipykernel_<process id>/<hash>.py
+        where = "a notebook cell" if os.path.basename(folder).startswith("ipykernel_") else name
         written = f": {self.text}" if self.text else ""
         return f"line {self.line} of {where}{written}"

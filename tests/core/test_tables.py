@@ -150,6 +150,13 @@ def test_a_row_remembers_the_code_that_made_it():
     assert len(tables.codes) == 4  # one entry for each change, not for each row
 
 
+@pytest.mark.parametrize(("file", "where"), [
+    ("/tmp/ipykernel_71/305.py", "a notebook cell"), ("/home/me/ipykernel/tests.py", "tests.py"), ("cell 3", "cell 3"),
+])  # fmt: skip
+def test_a_place_is_called_by_its_file_and_that_in_a_notebook_a_cell(file, where):
+    assert str(Origin(compile("x * y", file, "eval"), 2)) == f"line 1 of {where}"
+
+
 def test_messages_call_a_node_by_its_kind_and_name_or_row():
     x, p, c = Variable(1.0, name="x"), PlaceHolder(), Constant(2.0)
     y = x * c

@@ -348,6 +348,23 @@ def test_a_word_that_an_attribute_does_not_know_is_refused_by_its_name(op, attri
         from_onnx(model_of(nodes, inputs, [("y", None)], [places], opset=opset))
 
 
+@pytest.mark.parametrize(("op", "shape", "attributes", "says"), [
+    ("Conv", (1, 1), {}, "rank of input 0=2 .* Sequences, images and volumes are read, of rank 3, 4 and 5"),
+    ("DepthToSpace", (1, 4, 2), {"blocksize": 2}, "rank of input 0=3 .* Images are read, of rank 4"),
+    ("Conv", (1, 1, 4, 4, 4), {"pads": [1, 1]}, r"pads=\[1, 1\] .* Due are 6 numbers for an input of rank 5"),
+    ("Conv", (1, 1, 4), {"strides": [1, 1]}, r"strides=\[1, 1\] .* Due is 1 number for an input of rank 3"),
+    ("Conv", (1, 1, 4, 4, 4), {"auto_pad": "odd"}, "auto_pad='odd' .* There are 'NOTSET', 'VALID'"),
+    ("Conv", (1, 1, 4, 4, 4), {"strides": [0, 1, 1]}, r"strides=\[0, 1, 1\] .* Its numbers are 1 or more"),
+    ("Conv", (1, 1, 4, 4, 4), {"pads": [-1, 0, 0, 0, 0, 0]}, "pads=.* Its numbers are 0 or more"),
+    ("ConvTranspose", (1, 1, 4, 4, 4), {"auto_pad": "SAME_UPPER"}, "auto_pad='SAME_UPPER' .* Export .* with pads"),
+])  # fmt: skip
+def test_what_a_window_lacks_is_named(op, shape, attributes, says):
+    nodes = [node(op, "x w" if "Conv" in op else "x", "y", **attributes)]
+    weights = [stored("w", np.ones((1, 1, *(2 for _ in shape[2:]))))]
+    with refused(says, ImportAttributeError):
+        from_onnx(model_of(nodes, [("x", shape)], [("y", None)], weights))
+
+
 @pytest.mark.parametrize("op", ["Conv", "MaxPool"])
 def test_a_window_that_reaches_beyond_all_images_is_refused(op):
     given = {"kernel_shape": [3, 3], "auto_pad": "SAME_UPPER", "dilations": [2**40, 2**40]}

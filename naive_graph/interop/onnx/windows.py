@@ -25,11 +25,17 @@ POOLS = ("MaxPool", "AveragePool", "LpPool")
 def windows(builder: OnnxBuilder, step: OnnxStep) -> Sequence[Any]:
     """Treat a sequence as an image of one row, and a volume as images whose depth axis is handled separately."""
     x = builder.operand(step, 0)
-    if not 3 <= x.rank <= 5 or (x.rank != 4 and "Space" in step.op):
-        raise ImportAttributeError(step.label, "rank of input 0", x.rank, "Sequences, images and volumes are read.")
+    if "Space" in step.op and x.rank != 4:
+        raise ImportAttributeError(step.label, "rank of input 0", x.rank, "Images are read, of rank 4.")
+    if not 3 <= x.rank <= 5:
+        raise ImportAttributeError(
+            step.label, "rank of input 0", x.rank, "Sequences, images and volumes are read, of rank 3, 4 and 5."
+        )
     for name, attribute in step.attributes.items():
-        if name in PAIRED and len(attribute.ints) != (x.rank - 2) * (1 + (name == "pads")):
-            raise ImportAttributeError(step.label, name, list(attribute.ints), f"There are {x.rank - 2} axes of space.")
+        due = (x.rank - 2) * (2 if name == "pads" else 1)
+        if name in PAIRED and len(attribute.ints) != due:
+            why = f"Due {'is 1 number' if due == 1 else f'are {due} numbers'} for an input of rank {x.rank}."
+            raise ImportAttributeError(step.label, name, list(attribute.ints), why)
     if x.rank == 4:
         return builder.by_row(step)
     return (_slide_sequence if x.rank == 3 else _slide_volume)(builder, step, x)
@@ -83,10 +89,17 @@ def _slide_volume(builder: OnnxBuilder, step: OnnxStep, x: TensorNode) -> Sequen
 def _depth_window(step: OnnxStep, x: TensorNode, w: TensorNode) -> tuple[int, int, int, int]:
     """Window along the depth: number of positions, stride, dilation, and zeros before."""
     attributes = attributes_of(step)
-    stride, dilation = (attributes.get(name, [1])[0] for name in ("strides", "dilations"))
-    pads, auto = attributes.get("pads", [0] * 6), attributes.get("auto_pad", "NOTSET")
-    if auto not in ("NOTSET", "VALID", *SAME) or min(stride, dilation, 1 + min(pads)) < 1:
-        raise ImportAttributeError(step.label, "auto_pad", auto, "Or its numbers are too small.")
+    auto = attributes.get("auto_pad", "NOTSET")
+    if auto not in ("NOTSET", "VALID", *SAME):
+        raise ImportAttributeError(
+            step.label, "auto_pad", auto, "There are 'NOTSET', 'VALID', 'SAME_UPPER', 'SAME_LOWER'."
+        )
+    strides, dilations = attributes.get("strides", [1]), attributes.get("dilations", [1])
+    pads = attributes.get("pads", [0] * 6)
+    for name, numbers, least in (("strides", strides, 1), ("dilations", dilations, 1), ("pads", pads, 0)):
+        if min(numbers) < least:
+            raise ImportAttributeError(step.label, name, numbers, f"Its numbers are {least} or more.")
+    stride, dilation = strides[0], dilations[0]
     padding = (pads[0], 0, pads[3], 0) if auto == "NOTSET" else auto
     geometry = make_window(x.shape[2], w.shape[2], stride, padding, dilation)
     return geometry.out, stride, dilation, geometry.before
@@ -105,8 +118,11 @@ def _convolve_volume(builder: OnnxBuilder, step: OnnxStep, x: TensorNode, w: Ten
 def _transpose_convolve_volume(builder: OnnxBuilder, step: OnnxStep, x: TensorNode, w: TensorNode) -> TensorNode:
     """3-D transposed convolution: channels of an image are scattered along the depth."""
     attributes, (n, _, depth, *image) = attributes_of(step), x.shape
-    if "output_shape" in attributes or attributes.get("auto_pad", "NOTSET") != "NOTSET":
-        raise ImportAttributeError(step.label, "output_shape", attributes.get("output_shape"), "Say pads.")
+    for name in ("output_shape", "auto_pad"):
+        if attributes.get(name, "NOTSET") != "NOTSET":
+            raise ImportAttributeError(
+                step.label, name, attributes[name], "Of volumes, pads are read. Export the network with pads."
+            )
     stride, dilation, output_padding = (attributes.get(name, [usual])[0] for name, usual in
                               (("strides", 1), ("dilations", 1), ("output_padding", 0)))  # fmt: skip
     pads = attributes.get("pads", [0] * 6)

@@ -39,6 +39,7 @@ from .bulk import BulkWriter, Rows
 from .lower_node import LoweredRows, lower_node, materialize, needs_guard
 from .scalars import STEPS
 
+MOST_ROWS = 2**31 - 1  # a row's number is 32 bits wide
 BUDGET = 50_000_000  # default limit on the scalar nodes of one `lower` call
 BYTES_PER_NODE = 60  # memory for a node with its edges, value and gradient
 
@@ -252,12 +253,15 @@ def estimate(tensor: TensorNode) -> int:
 
 
 def _check_budget(tensor: TensorNode, tables: Tables, budget: int) -> None:
-    nodes = estimate(tensor)
-    if nodes > number(budget, "A budget") or nodes + len(tables) > 2**31 - 1:
-        gigabytes = nodes * BYTES_PER_NODE / 1e9
+    nodes, allowed = estimate(tensor), number(budget, "A budget")
+    gigabytes = nodes * BYTES_PER_NODE / 1e9
+    says = f"{tensor.label} would unfold into about {nodes:,} scalar nodes ({gigabytes:.1f} GB)"
+    if nodes + len(tables) > MOST_ROWS:
+        raise BudgetError(f"{says}, and a graph holds at most {MOST_ROWS:,}. Evaluate it on arrays: t.eval().")
+    if nodes > allowed:
         raise BudgetError(
-            f"{tensor.label} would unfold into about {nodes:,} scalar nodes ({gigabytes:.1f} GB), and the budget is "
-            f"{float(budget):,.0f}. Evaluate it on arrays, t.eval(), or allow more: lower(t, budget={nodes})."
+            f"{says}, and the budget is {allowed:,.0f}. "
+            f"Evaluate it on arrays, t.eval(), or allow more: lower(t, budget={nodes})."
         )
 
 
