@@ -96,12 +96,8 @@ def fit(
     """
     _check_parts(trainer, loss_of, samples)
     listeners = as_list(report, "report", "a list of functions")
-    _check_functions(
-        validate=validate,
-        schedule=schedule,
-        save=save,
-        **{f"report[{position}]": f for position, f in enumerate(listeners)},
-    )
+    reports = {f"report[{position}]": listener for position, listener in enumerate(listeners)}
+    _check_functions(validate=validate, schedule=schedule, save=save, **reports)
     epochs, batch_size = checked_int(epochs, "epochs"), checked_int(batch_size, "batch_size")
     seed, first_epoch = checked_int(seed, "seed", 0), checked_int(first_epoch, "first_epoch", 0)
     patience = None if patience is None else checked_int(patience, "patience")
@@ -144,7 +140,12 @@ def run(
                     outcome.stopped = "interrupt"
                     return outcome
             outcome.epochs, outcome.batches = epoch + 1, 0
-            if validate is not None and _should_stop(outcome, number(validate(), "What validate gives"), patience):
+            if validate is None:
+                continue
+            loss = number(validate(), "What validate gives")
+            if outcome.best is None or outcome.best_epoch is None or loss < outcome.best:
+                outcome.best, outcome.best_epoch = loss, epoch
+            if patience is not None and epoch - outcome.best_epoch >= patience:  # so many brought no new best
                 outcome.stopped = "patience"
                 return outcome
     return outcome
@@ -185,14 +186,6 @@ def _columns(batch: list[Any], inputs: int) -> list[Any]:
     import numpy as np
 
     return [np.stack([np.asarray(sample) for sample in column]) for column in (zip(*batch) if inputs > 1 else [batch])]
-
-
-def _should_stop(outcome: Outcome, loss: float, patience: int | None) -> bool:
-    """Early stopping: record a validation loss; returns whether `patience` epochs brought no new best."""
-    if outcome.best is None or loss < outcome.best:
-        outcome.best, outcome.best_epoch = float(loss), outcome.epochs - 1
-    assert outcome.best_epoch is not None
-    return patience is not None and outcome.epochs - 1 - outcome.best_epoch >= patience
 
 
 @contextmanager

@@ -30,7 +30,7 @@ from ..core.files import path_of
 from ..core.optional_deps import defer_sigint
 from ..errors import ShapeError, TrainingError
 from ..graph.node_factory import CURRENT
-from ..tensor.base import TensorNode, names_in
+from ..tensor.base import names_in
 from ..tensor.differentiate import ancestors
 from ..tensor.versions import Watch
 from .archive import Shapes, check_name, quote_name, read, write
@@ -91,24 +91,22 @@ class Model(Suggesting, HasWeightDecay):
     def _add(self, kind: type[Kind], shape: int | Sequence[int], init: Initialiser | None, name: str | None) -> Kind:
         is_table = kind is LookupParameter
         full_shape = tuple(shape) if isinstance(shape, (list, tuple)) else (shape,)
-        if len(full_shape) < 1 + is_table or not all(
-            type(extent) is int and 0 < extent < 2**62 for extent in full_shape
-        ):
+        are_extents = all(type(extent) is int and 0 < extent < 2**62 for extent in full_shape)
+        if len(full_shape) < 1 + is_table or not are_extents:
             raise ShapeError(f"A parameter's shape is made of whole numbers of at least 1, not {shortened(shape)}.")
         name = check_name(name or f"p{len(self.parameters)}")
         if any(param.name == name for param in self.parameters):
             raise TrainingError(f"The model has a parameter {name!r} already. Choose another name.")
-        make, table = glorot() if init is None else init, range(full_shape[0])
+        make = glorot() if init is None else init
         if not callable(make):
             raise TrainingError(
                 f"An initialiser is one of training/initialisers.py, such as const(0.0), not {shortened(make)}."
             )
         try:
-            initial = (
-                np.stack([make(self.random, full_shape[1:]) for _ in table])
-                if is_table
-                else make(self.random, full_shape)
-            )
+            if is_table:
+                initial = np.stack([make(self.random, full_shape[1:]) for _ in range(full_shape[0])])
+            else:
+                initial = make(self.random, full_shape)
         except MemoryError:
             raise ShapeError(f"There is no room for a parameter of shape {full_shape}.") from None
         filled = as_array(initial, "A parameter")
@@ -135,16 +133,13 @@ class Model(Suggesting, HasWeightDecay):
             if param.name == name:
                 return param
         node = names_in(CURRENT.tables).nodes.get(name)
-        if node is not None and any(self._owns(ancestor) for ancestor in ancestors([node])):
-            return node
+        for ancestor in ancestors([node]) if node is not None else ():
+            if isinstance(ancestor, ParameterLeaf) and ancestor.source in self.parameters:
+                return node
         names = ", ".join(repr(each.name) for each in self.parameters) or "none"
         raise TrainingError(
             f"The model has no parameter {name!r}, and no tensor that is made of one has this name. It has: {names}."
         )
-
-    def _owns(self, node: TensorNode) -> bool:
-        """Whether the tensor reads a parameter of this model."""
-        return isinstance(node, ParameterLeaf) and any(node.source is param for param in self.parameters)
 
     def __iter__(self) -> Iterator[Parameter]:
         return iter(self.parameters)
@@ -193,13 +188,12 @@ class Model(Suggesting, HasWeightDecay):
         SHARE(settings["decay"], "The file's decay")
         expected, shapes = self._shapes(), {unquote(name): shape for name, shape in shapes.items() if "/" not in name}
         if expected != shapes:
-            differing = sorted(
-                name for name in expected.keys() | shapes.keys() if expected.get(name) != shapes.get(name)
-            )
-            raise TrainingError(
-                "The file holds other parameters than this model: "
-                + "; ".join(f"{name!r} is {shapes.get(name)} there and {expected.get(name)} here" for name in differing)
-            )
+            differing = [
+                f"{name!r} is {shapes.get(name)} there and {expected.get(name)} here"
+                for name in sorted(expected.keys() | shapes.keys())
+                if expected.get(name) != shapes.get(name)
+            ]
+            raise TrainingError(f"The file holds other parameters than this model: {'; '.join(differing)}")
 
     def __repr__(self) -> str:
         return f"<Model of {len(self.parameters)} parameters, {len(self.held):,} weights>"

@@ -6,10 +6,10 @@ The implementation for the parameters of a Model is in parameters.py.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
-from ..core.number import number, shortened
+from ..core.number import as_list, number, shortened
 from ..errors import TrainingError
 from ..graph.node_factory import CURRENT
 from ..graph.nodes import Variable, is_leaf_variable, rows_of
@@ -116,8 +116,10 @@ class HasWeightDecay:
 class VariableList(HasWeightDecay):
     """A list of Variables in place of a Model: what AdamTrainer([x, y]) trains. Raises TrainingError if invalid."""
 
-    def __init__(self, nodes: Iterable[Variable]) -> None:
-        chosen: Sequence[Variable] = list(nodes)
+    def __init__(self, nodes: Any) -> None:
+        if isinstance(nodes, (Variable, str)) or not isinstance(nodes, Iterable):
+            raise TrainingError("A trainer takes a Model or a list of Variables: AdamTrainer([x, y]).")
+        chosen: list[Variable] = as_list(nodes, "A trainer", "a Model or a list of Variables: AdamTrainer([x, y])")
         if not chosen:
             raise TrainingError("There is nothing to train. Give a Model, or Variables: AdamTrainer([x, y]).")
         for node in chosen:

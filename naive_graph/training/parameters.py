@@ -7,7 +7,7 @@ from ..tensor.evaluation.arrays import as_array
 
 # isort: split
 from collections.abc import Sequence
-from typing import Any, NoReturn, Protocol
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -16,13 +16,6 @@ from ..core.number import number
 from ..errors import OperandError, ShapeError
 from ..tensor.base import size_of
 from ..tensor.versions import Watch
-
-
-class Owner(Protocol):
-    """The owner of parameters, such as a `Model`: one flat array of all weights, and one of all gradients."""
-
-    held: Any
-    gradients: Any
 
 
 class Parameter(Suggesting):
@@ -40,8 +33,8 @@ class Parameter(Suggesting):
     _owner = "parameter"
     in_expressions = "Bring a Parameter into the expression first: parameter(p), of naive_graph.training"
 
-    def __init__(self, model: Owner, start: int, shape: Sequence[int], name: str) -> None:
-        self.model = model
+    def __init__(self, model: Any, start: int, shape: Sequence[int], name: str) -> None:
+        self.model = model  # a Model, whose arrays hold all weights and all gradients
         self.start, self.end = start, start + size_of(shape)
         self.shape = tuple(shape)
         self.name = name
@@ -128,7 +121,7 @@ class LookupParameter(Parameter):
 
     __slots__ = ("non_zero_grads",)
 
-    def __init__(self, model: Owner, start: int, shape: Sequence[int], name: str) -> None:
+    def __init__(self, model: Any, start: int, shape: Sequence[int], name: str) -> None:
         super().__init__(model, start, shape, name)
         self.non_zero_grads: set[int] = set()
 

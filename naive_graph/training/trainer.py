@@ -7,17 +7,16 @@ import math
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, ClassVar
 
 from ..core.did_you_mean import Suggesting, explains, names_elsewhere, raise_unknown_attribute
 from ..core.files import path_of
-from ..core.number import as_list, shortened, switch, whole
+from ..core.number import shortened, switch, whole
 from ..core.optional_deps import defer_sigint
 from ..errors import ArityError, DivergedError, TrainingError
 from ..graph.formatting import html_table
-from ..graph.nodes import Variable
 from ..program.update import memories_of
 from .archive import Shapes, read, write
 from .parameter_protocol import LARGEST, SHARE, HasWeightDecay, Movable, VariableList, make_range_check
@@ -93,21 +92,14 @@ class Trainer(Suggesting):
                 "A trainer moves a Model or a list of Variables, not a Program. Write AdamTrainer(program.wrt), or "
                 "program.minimize(formulas.adam), which needs no trainer."
             )
-        self.model: Any = model if isinstance(model, HasWeightDecay) else VariableList(_list_variables(model))
+        self.model: Any = model if isinstance(model, HasWeightDecay) else VariableList(model)
         try:
             bound = self.takes.bind(*settings, **named)
         except TypeError as error:
-            hint = next(
-                (
-                    f" Write {names_elsewhere('argument')[name]}."
-                    for name in named
-                    if name in names_elsewhere("argument")
-                ),
-                "",
-            )
-            raise ArityError(
-                f"{type(self).__name__}: {error}.{hint} Its settings: {', '.join(self.takes.parameters)}."
-            ) from None
+            elsewhere = names_elsewhere("argument")
+            hints = [f" Write {elsewhere[name]}." for name in named if name in elsewhere]
+            says = f"{error}.{''.join(hints[:1])} Its settings: {', '.join(self.takes.parameters)}."
+            raise ArityError(f"{type(self).__name__}: {says}") from None
         bound.apply_defaults()
         for name, value in bound.arguments.items():
             setattr(self, name, value)
@@ -159,12 +151,13 @@ class Trainer(Suggesting):
         for number, weight in enumerate(self.model.parameters):
             if weight.updated and (where := weight.select_part(self.sparse_updates)) is not False:
                 targets.append((number, weight, where))
+        numpy = sys.modules.get("numpy")
         try:
-            slopes = [
-                weight.slope(... if where is None else where) for _, weight, where in targets
-            ]  # views, not copies
+            # Of a whole array a view, which [...] gives; None would copy it.
+            slopes = [weight.slope(... if where is None else where) for _, weight, where in targets]
             factor, clipped = self._factor(slopes, scale)
-            with _ignore_numpy_warnings():  # overflow is detected below and raises DivergedError
+            # What overflows is found below, and raises DivergedError: without NumPy's warnings.
+            with nullcontext() if numpy is None else numpy.errstate(all="ignore"):
                 changes = [self._compute_step(*part, factor * slope) for part, slope in zip(targets, slopes)]
         except DivergedError:  # gradients accumulate: the bad one must not stay
             self._clear_gradients()
@@ -341,7 +334,7 @@ class Trainer(Suggesting):
             raise TrainingError(f"The file has an average and frozen weights that cannot be: {shortened(about)}.")
         expected: Shapes = {}
         for number, weight in enumerate(self.model.parameters):
-            names = [f"{number}/{position}" for position in range(self.memories) if f"{number}/0" in shapes]
+            names = [f"{number}/{position}" for position in range(self.memories)] if f"{number}/0" in shapes else []
             kinds = ["value"] * self._own + ["average"] * bool(count) + ["kept"] * swapped
             names += [f"{kind}/{number}" for kind in kinds]
             expected |= dict.fromkeys(names, getattr(weight.zeros(), "shape", ()))
@@ -371,12 +364,6 @@ class Average:
             self.values = [self.beta * mean + (1 - self.beta) * w for mean, w in zip(self.values, weights)]
 
 
-def _list_variables(model: Any) -> list[Variable]:
-    if isinstance(model, (Variable, str)) or not isinstance(model, Iterable):
-        raise TrainingError("A trainer takes a Model or a list of Variables: AdamTrainer([x, y]).")
-    return as_list(model, "A trainer", "a Model or a list of Variables: AdamTrainer([x, y])")
-
-
 def _norm(slopes: Iterable[Any]) -> float:
     """The global norm of all gradients. Raises DivergedError if it is not finite."""
     norm = math.hypot(*(slope if isinstance(slope, float) else _array_norm(slope) for slope in slopes))
@@ -386,12 +373,6 @@ def _norm(slopes: Iterable[Any]) -> float:
             'Take a smaller learning_rate, or find where it began: Graph.on_invalid = "raise".'
         )
     return norm
-
-
-def _ignore_numpy_warnings() -> AbstractContextManager[Any]:
-    """A block without NumPy's warnings, if NumPy is in use."""
-    numpy = sys.modules.get("numpy")
-    return nullcontext() if numpy is None else numpy.errstate(all="ignore")
 
 
 def _check_finite(weight: Any) -> None:
