@@ -107,10 +107,11 @@ class Composite(Dataflow):
     def join(self, output: str, streams: Sequence[str], rates: Rates = 1) -> None:
         """Add a round-robin join: numbers of each stream in turns; the inverse of `roundrobin`."""
         pop = _parse_rates("rates", rates, len(streams))
-        put = sum(pop)
-        self._add(
-            "join", f"join_{output}", lambda: lambda *parts: np.concatenate(parts), [output], streams, push=put, pop=pop
-        )
+
+        def begin() -> Work:
+            return lambda *parts: np.concatenate(parts)
+
+        self._add("join", f"join_{output}", begin, [output], streams, push=sum(pop), pop=pop)
 
     def network(self, output: str, network: Network, data: str, labels: str) -> None:
         """Add a network that is trained on its input streams, in minibatches; it outputs the gradients at its data.
@@ -120,10 +121,8 @@ class Composite(Dataflow):
         if not isinstance(network, Network):
             raise SequentialError("ARG_TYPE", f"it is a Sequential, not {shortened(network)}.", "network")
         sizes = [int(np.prod(shape)) for shape in (network.input_shape, network.output_shape)]
-        name, reads = f"sequential_{output}", [data, labels]
-        made = self._add(
-            "network", name, partial(_make_network_work, network), [output], reads, push=sizes[0], pop=sizes
-        )
+        name, begin = f"sequential_{output}", partial(_make_network_work, network)
+        made = self._add("network", name, begin, [output], [data, labels], push=sizes[0], pop=sizes)
         self.networks[made] = network
 
     def sink(self, stream: str) -> None:
@@ -211,9 +210,8 @@ class Composite(Dataflow):
         times = dict.fromkeys(self.operators, 0)
 
         def can_fire(name: str) -> bool:
-            return bool(input_rates[name]) and all(
-                len(queues[stream_name]) >= peek for stream_name, _, peek in input_rates[name]
-            )
+            rates = input_rates[name]
+            return bool(rates) and all(len(queues[stream_name]) >= peek for stream_name, _, peek in rates)
 
         for name in ready_operators(self, can_fire):
             windows = {each: np.array([*islice(queues[each], peek)]) for each, _, peek in input_rates[name]}
@@ -224,9 +222,8 @@ class Composite(Dataflow):
                     queues[source].popleft()
             for stream, numbers in outputs.items():
                 queues[stream].extend(numbers.tolist())
-            yield Firing(
-                name, times[name], {input_: windows[input_] for input_ in self.operators[name].inputs}, outputs, {}
-            )
+            taken = {input_: windows[input_] for input_ in self.operators[name].inputs}
+            yield Firing(name, times[name], taken, outputs, {})
 
     def _watch_run(self, feeds: Mapping[str, Any] | None) -> tuple[dict[str, Array], Iterator[Firing]]:
         """The streams' initial contents, and all firings, with copies of the networks in place of them."""
@@ -272,11 +269,8 @@ class Composite(Dataflow):
             network = self.networks[name]
             flow = Network.expand(network)
             for inner in flow.operators.values():
-                inlined.add(
-                    StreamOperator(
-                        f"{name}.{inner.name}", inner.kind, inner.layer and inner.layer + len(inlined.layers)
-                    )
-                )
+                layer = inner.layer and inner.layer + len(inlined.layers)
+                inlined.add(StreamOperator(f"{name}.{inner.name}", inner.kind, layer))
             inlined.layers += flow.layers
             for stream in flow.streams.values():
                 writer, reader = f"{name}.{stream.writer}", f"{name}.{stream.reader}"
@@ -296,11 +290,8 @@ class Composite(Dataflow):
 def _make_network_work(network: Network) -> Work:
     """The function of a network operator: it trains on one sample, and returns the gradient at the data."""
     flow, machine, size = Network.expand(network), NetworkMachine(network), network.batch_size
-    versions, totals, seen = (
-        DoubleBuffer([network.weights] * 2, "delayed", network.learning_rate),
-        Gradients(),
-        count(1),
-    )
+    versions = DoubleBuffer([network.weights] * 2, "delayed", network.learning_rate)
+    totals, seen = Gradients(), count(1)
 
     def work(data: Array, labels: Array) -> Array:
         number = next(seen)
@@ -331,6 +322,5 @@ def _parse_rates(who: str, rates: Rates, count: int, least: int = 1) -> list[int
 
 def _unique_name(name: str, taken: Iterable[str]) -> str:
     """The name, with a number appended if it is taken."""
-    return next(
-        candidate for candidate in chain([name], (f"{name}_{number}" for number in count(2))) if candidate not in taken
-    )
+    candidates = chain([name], (f"{name}_{number}" for number in count(2)))
+    return next(candidate for candidate in candidates if candidate not in taken)

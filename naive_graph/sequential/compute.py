@@ -50,10 +50,8 @@ class LayerArithmetic:
         return self.made[count]
 
     def _made(self, count: int) -> tuple[PlannedFunction, PlannedFunction]:
-        x, delta = (
-            LeafNode.input((count, *shape), name)
-            for shape, name in ((self.layer_in_network.input_shape, "x"), (self.layer_in_network.output_shape, "delta"))
-        )
+        x = LeafNode.input((count, *self.layer_in_network.input_shape), "x")
+        delta = LeafNode.input((count, *self.layer_in_network.output_shape), "delta")
         weights = [LeafNode.input(shape, name) for name, shape in self.layer_in_network.weight_shapes.items()]
         result = apply_layer(self.layer_in_network.layer, x, dict(zip(self.names, weights)))
         adjoints = reverse(Calculus(NodeAlgebra(), (), lambda node: node), {result: delta}, [x, *weights])
@@ -66,9 +64,9 @@ class LayerArithmetic:
 
     def backward(self, delta: Array, residual: Array | None, weights: Weights) -> Array:
         """The gradients at the inputs, from the inputs or the forward's residual."""
-        x = (
-            np.empty((len(delta), *self.layer_in_network.input_shape)) if residual is None else residual
-        )  # a linear layer does not use x
+        x = residual
+        if x is None:  # a linear layer, which does not use it
+            x = np.empty((len(delta), *self.layer_in_network.input_shape))
         return self.planned_functions(len(x))[1](delta, x, *(weights[name] for name in self.names))[0]
 
     def learned(self, delta: Array, residual: Array | None, weights: Weights) -> dict[str, Array]:
@@ -83,9 +81,8 @@ class SlopeArithmetic(LayerArithmetic):
     """relu and sigmoid: the residual is the derivative at each entry."""
 
     def _made(self, count: int) -> tuple[PlannedFunction, PlannedFunction]:
-        x, delta, slope = (
-            LeafNode.input((count, *self.layer_in_network.input_shape), name) for name in ("x", "delta", "slope")
-        )
+        shape = (count, *self.layer_in_network.input_shape)
+        x, delta, slope = (LeafNode.input(shape, name) for name in ("x", "delta", "slope"))
         y = apply_layer(self.layer_in_network.layer, x, {})
         return PlannedFunction([x], [y, gradients(y.sum(), [x])[0]]), PlannedFunction([delta, slope], [delta * slope])
 
@@ -101,9 +98,8 @@ class SoftmaxArithmetic(SlopeArithmetic):
     """softmax: the residual is the probabilities p; backward, dx = p * (delta - sum of delta * p)."""
 
     def _made(self, count: int) -> tuple[PlannedFunction, PlannedFunction]:
-        x, delta, p = (
-            LeafNode.input((count, *self.layer_in_network.input_shape), name) for name in ("x", "delta", "p")
-        )
+        shape = (count, *self.layer_in_network.input_shape)
+        x, delta, p = (LeafNode.input(shape, name) for name in ("x", "delta", "p"))
         y = apply_layer(self.layer_in_network.layer, x, {})
         slope = p * (delta - (delta * p).sum(-1, keepdims=True))
         return PlannedFunction([x], [y, y]), PlannedFunction([delta, p], [slope])

@@ -108,8 +108,11 @@ class Dataflow:
     def crossing_streams(self, partition: Sequence[Sequence[str]]) -> list[Stream]:
         """The streams whose writer and reader are in different parts."""
         part = part_by_operator(partition)
-        inner = [stream for stream in self.streams.values() if stream.writer and stream.reader]
-        return [stream for stream in inner if part[stream.writer] != part[stream.reader]]
+        return [stream for stream in self.inner_streams() if part[stream.writer] != part[stream.reader]]
+
+    def inner_streams(self) -> list[Stream]:
+        """The streams that have both a writer and a reader."""
+        return [stream for stream in self.streams.values() if stream.writer and stream.reader]
 
     def sources(self, name: str) -> list[str]:
         """The operators that a given one reads from."""
@@ -125,9 +128,8 @@ class Dataflow:
         part = part_by_operator(partition or [[operator] for operator in self.operators])
         stage_of: dict[str, int] = {}
         for name in self.operators:
-            stage_of[name] = max(
-                (stage_of[source] + (part[source] != part[name]) for source in self.sources(name)), default=0
-            )
+            before = [stage_of[source] + (part[source] != part[name]) for source in self.sources(name)]
+            stage_of[name] = max(before, default=0)
         return stage_of
 
     def text(self) -> str:
@@ -135,13 +137,13 @@ class Dataflow:
 
         Comments give how many numbers a firing pushes to and pops from each stream.
         """
-        ends: dict[bool, list[str]] = {False: [], True: []}  # the graph's outputs (False) and inputs (True)
+        ends: dict[str, list[str]] = {"output": [], "input": []}  # of the graph
         rates: dict[str, list[str]] = {}
         for stream in self.streams.values():
             if stream.writer and stream.reader:
                 rates.setdefault(stream.rates, []).append(stream.name)
             else:
-                ends[not stream.writer].append(f"stream<double x> {stream.name}")
+                ends["output" if stream.writer else "input"].append(f"stream<double x> {stream.name}")
         weights = [
             f"  double {kind}{placed.number}{''.join(f'[{extent}]' for extent in shape)};"
             for placed in self.layers
@@ -154,9 +156,7 @@ class Dataflow:
             f"{kinds.get(operator.kind, '')}{operator.name}({', '.join(operator.inputs)});"
             for operator in self.operators.values()
         ]
-        outer = "; ".join(
-            f"{way} {', '.join(names)}" for way, names in zip(("output", "input"), ends.values()) if names
-        )
+        outer = "; ".join(f"{way} {', '.join(ends[way])}" for way in ("output", "input") if ends[way])
         return "\n".join([f"composite {self.name}({outer}) {{", *weights, *streams, *calls, "}"])
 
 

@@ -30,10 +30,11 @@ class Layer:
     def __init_subclass__(cls) -> None:
         """Set the signature that `help` and editors show."""
         kind, no_default = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.empty
-        parameters = [(field.name, no_default if field.default is REQUIRED else field.default) for field in cls.fields]
-        cls.__signature__ = inspect.Signature(
-            [inspect.Parameter(name, kind, default=default_value) for name, default_value in parameters]
-        )
+        parameters = []
+        for name, _, default in cls.fields:
+            default = no_default if default is REQUIRED else default
+            parameters.append(inspect.Parameter(name, kind, default=default))
+        cls.__signature__ = inspect.Signature(parameters)
 
     def __init__(self, *given: Any, **named: Any) -> None:
         self.arguments = bind(type(self).__name__, self.fields, given, named)
@@ -51,13 +52,11 @@ class Layer:
 
     def __repr__(self) -> str:
         """The constructor call: required arguments by position, other non-default ones by name."""
-        arguments = [
-            f"{self.arguments[field.name]!r}"
-            if field.default is REQUIRED
-            else f"{field.name}={self.arguments[field.name]!r}"
-            for field in self.fields
-            if self.arguments[field.name] != field.default
-        ]
+        arguments = []
+        for name, _, default in self.fields:
+            value = self.arguments[name]
+            if value != default:
+                arguments.append(f"{value!r}" if default is REQUIRED else f"{name}={value!r}")
         return f"{type(self).__name__}({', '.join(arguments)})"
 
     def output_shape(self, shape: Shape) -> Shape:

@@ -27,7 +27,7 @@ from .on_dask import on_dask
 from .partitioning import Partition, measure_and_partition
 from .pipeline import schedule
 from .sdf_runtime import Firing, NetworkMachine, firings, training_machine
-from .weight_staleness import POLICIES, check_policy, copy_weights, doubled, groups, in_series, newest, process_group
+from .weight_staleness import POLICIES, blocks, check_policy, copy_weights, doubled, in_series, newest, process_group
 from .workers import Division, in_threads, resolve_partition
 
 RUNNERS = {"threads": in_threads, "dask": on_dask}
@@ -101,11 +101,11 @@ class Sequential(Network):
         [5.0]
         """
         samples, targets = self.samples(data, labels)
-        validation = None if validation_data is None else self.samples(*_check_validation_pair(validation_data))
         chosen_policy = check_policy(policy or ("delayed" if workers else "serial"))
         shuffle, resume = switch(shuffle, "shuffle"), switch(resume, "resume")
         epochs = checked_int(epochs, "epochs", 0)
-        _check_options(workers, chosen_policy, partition, trainer)
+        _check_options(workers, chosen_policy, partition, trainer, validation_data)
+        validation = None if validation_data is None else self.samples(*validation_data)
         network = self._copy_with_batch_size(batch_size, chosen_policy)
         if chosen_policy != "serial" and partition is None:
             schedule(Network.expand(network), batch_size=network.batch_size)  # raises if it is too small
@@ -140,7 +140,8 @@ class Sequential(Network):
         def judge() -> float:
             if self._done == len(samples):
                 self._seen, self._done = self._seen + self._done, 0
-            history.record(loss=float(np.mean(losses)), **self._evaluate_validation(validation))
+            scores = {} if validation is None else self.evaluate(*validation)
+            history.record(loss=float(np.mean(losses)), **{f"val_{name}": score for name, score in scores.items()})
             losses.clear()
             return 0.0
 
@@ -158,9 +159,7 @@ class Sequential(Network):
         network._arithmetic = self.arithmetic
         size = self.batch_size if batch_size is None else batch_size
         network.batch_size, _ = validate_field(WHO, BATCH, size), validate_field(WHO, RATE, self.learning_rate)
-        if policy != "serial" and (
-            self.weight_decay_lambda or not all(parameter.updated for parameter in self.parameters)
-        ):
+        if policy != "serial" and not self._is_plain():
             raise TrainingError("A pipeline knows no weight decay and no frozen parameters. Train it serially.")
         return network
 
@@ -178,7 +177,7 @@ class Sequential(Network):
     def _by_trainer(self, trainer: Trainer, samples: Any, labels: Any, size: int, plain: bool) -> Iterator[list[float]]:
         """Train serially; yield the losses of each batch. The trainer gets the mean gradient of the batch."""
         flow, machine = Network.expand(self), training_machine(self)
-        for members in groups(len(samples), size):
+        for members in blocks(range(len(samples)), size):
             first = self._seen + self._done - members.start  # what a Dropout drops depends on the sample's number
             totals, losses = process_group(machine, flow, self.weights, samples, labels, members, first)
             sums = [totals[f"BComp{layer.number}"][name] for layer in self.layers for name in layer.weight_shapes]
@@ -188,9 +187,13 @@ class Sequential(Network):
                 trainer.update()
             yield losses
 
+    def _is_plain(self) -> bool:
+        """Whether no weight decays or is frozen."""
+        return not self.weight_decay_lambda and all(parameter.updated for parameter in self.parameters)
+
     def _descend(self, sums: Sequence[Any], count: int) -> bool:
         """A plain gradient step without a trainer; returns False and changes nothing if it is not finite."""
-        if self.weight_decay_lambda or not all(parameter.updated for parameter in self.parameters):
+        if not self._is_plain():
             return False
         step_sizes = [total / count for total in sums]
         for weight, new in zip(self.parameters, step_sizes):
@@ -222,23 +225,15 @@ class Sequential(Network):
     def _resume_buffers(self, policy: str) -> BufferedRun:
         """Both buffers of the last run; copies of the current weights if those or the policy have changed."""
         begun = self._buffered_run
-        if (
-            begun is None
-            or begun.policy != policy
-            or not _weights_equal(newest(begun.buffers, begun.ended), self.weights)
-        ):
-            begun = BufferedRun(policy, doubled(self.weights), 0)
-        return begun
+        if begun and begun.policy == policy and _weights_equal(newest(begun.buffers, begun.ended), self.weights):
+            return begun
+        return BufferedRun(policy, doubled(self.weights), 0)
 
     def _keep(self, begun: BufferedRun) -> None:
         self._buffered_run = begun
         for mine, buffer in zip(self.weights, newest(begun.buffers, begun.ended)):
             for name, array in buffer.items():
                 mine[name][...] = array
-
-    def _evaluate_validation(self, validation: tuple[Any, Any] | None) -> dict[str, float]:
-        scores = {} if validation is None else self.evaluate(*validation)
-        return {f"val_{name}": value for name, value in scores.items()}
 
     # --- files -----------------------------------------------------------------
 
@@ -248,7 +243,8 @@ class Sequential(Network):
         begun = self._buffered_run
         if begun is not None and _weights_equal(newest(begun.buffers, begun.ended), self.weights):
             run[2:] = begun.policy, begun.ended
-            arrays = _name_arrays(newest(begun.buffers, begun.ended + 1))
+            for layer, held in enumerate(newest(begun.buffers, begun.ended + 1), 1):
+                arrays |= {f"{layer}.{name}": array for name, array in held.items()}
         return settings | {"run": run}, arrays
 
     def _check_file(self, settings: dict[str, Any], shapes: Shapes) -> None:
@@ -318,13 +314,9 @@ def _measure_partition(network: Network, verbose: bool) -> Partition:
     return partition
 
 
-def _check_validation_pair(validation: Any) -> tuple[Any, Any]:
-    if not isinstance(validation, (tuple, list)) or len(validation) != 2:
+def _check_options(workers: Any, policy: str, partition: Any, trainer: Any, validation: Any) -> None:
+    if validation is not None and (not isinstance(validation, (tuple, list)) or len(validation) != 2):
         raise SequentialError("ARG_TYPE", "it is a pair (data, labels).", "validation_data")
-    return validation[0], validation[1]
-
-
-def _check_options(workers: Any, policy: str, partition: Any, trainer: Any) -> None:
     if workers == "processes":
         mend = 'Write workers="threads", which are as fast, or workers="dask" for several machines.'
         raise SequentialError("BAD_VALUE", f"there are no processes of our own any more. {mend}", "workers")
@@ -336,7 +328,3 @@ def _check_options(workers: Any, policy: str, partition: Any, trainer: Any) -> N
         raise SequentialError("BAD_VALUE", 'one worker needs none. Add workers="threads".', "partition")
     if trainer is not None and policy != "serial":
         raise SequentialError("BAD_VALUE", "a pipeline has its own rule. Leave out policy and workers.", "trainer")
-
-
-def _name_arrays(weights: Weights) -> dict[str, Any]:
-    return {f"{layer}.{name}": array for layer, held in enumerate(weights, 1) for name, array in held.items()}

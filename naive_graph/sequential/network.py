@@ -16,7 +16,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial, reduce
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -112,12 +112,10 @@ class Network(Model):
         if input_shape is None:
             says = "it needs input_shape, that of one sample: Sequential([Dense(3)], 4), or (28, 28, 1) for pictures."
             raise SequentialError("ARG_COUNT", says, WHO)
-        positional = [input_shape, learning_rate, batch_size, loss, initializer]
+        positional = [input_shape, learning_rate, *([] if batch_size is None else [batch_size])]
         self.seed = validate_field(WHO, Field("seed", int_at_least(0)), seed)
         self.streams = Streams(validate_field(WHO, Field("name", identifier), name))
-        self._begin(
-            layers, positional[:2] if batch_size is None else positional[:3], {"loss": loss, "initializer": initializer}
-        )
+        self._begin(layers, positional, {"loss": loss, "initializer": initializer})
 
     @classmethod
     def of(
@@ -197,12 +195,13 @@ class Network(Model):
         return results[0] if is_single else results
 
     def _results(self, samples: Any) -> Any:
-        steps = list(zip(self.arithmetic, self.weights))
-        blocks = [
-            reduce(lambda x, step: step[0].forward(x, step[1])[0], steps, samples[start : start + MOST_AT_ONCE])
-            for start in range(0, len(samples), MOST_AT_ONCE)
-        ]
-        return np.concatenate(blocks)
+        steps, results = list(zip(self.arithmetic, self.weights)), []
+        for start in range(0, len(samples), MOST_AT_ONCE):
+            x = samples[start : start + MOST_AT_ONCE]
+            for arithmetic, weights in steps:
+                x, _ = arithmetic.forward(x, weights)
+            results.append(x)
+        return np.concatenate(results)
 
     def __call__(self, x: Any) -> TensorNode:
         """The result for one sample as a tensor expression of the parameters, for a loss of one's own.
@@ -356,10 +355,9 @@ class Network(Model):
         if not isinstance(settings, dict):
             raise TrainingError(f"{path} holds a model without layers. Make the Model, and call model.load(path).")
         try:
-            layers = [
-                LAYERS[kind](**{key: _list_as_tuple(value) for key, value in arguments.items()})
-                for kind, arguments in settings["layers"]
-            ]
+            layers = []
+            for kind, arguments in settings["layers"]:
+                layers.append(LAYERS[kind](**{key: _list_as_tuple(value) for key, value in arguments.items()}))
             return cls.from_settings(layers, settings)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise TrainingError(f"{path} holds no sequential network that can be read: {error}") from None
@@ -381,12 +379,10 @@ def _check_layers(layers: Any) -> list[Layer]:
 
 def to_float_array(value: Any, who: str) -> Any:
     try:
-        array = np.asarray(value, dtype=np.float64)
+        return np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ShapeError(
-            f"{who}: numbers in an array, or in lists of equal lengths, not {str(value)[:60]!r}."
-        ) from None
-    return array
+        says = f"numbers in an array, or in lists of equal lengths, not {str(value)[:60]!r}."
+        raise ShapeError(f"{who}: {says}") from None
 
 
 def _fill_weights(initializer_value: Any, name: str, random: Any, shape: Sequence[int]) -> Any:

@@ -28,7 +28,6 @@ from .weight_staleness import (
     blocks,
     check_policy,
     fire_operators,
-    groups,
     sum_group_gradients,
 )
 from .workers import Division, PipelineResult, resolve_partition
@@ -70,7 +69,9 @@ def _train_on_client(
     between = [stream.name for stream in flow.crossing_streams(parts)]
     (shared,) = client.scatter([(network, flow)], broadcast=True, hash=False)
     layers = range(len(network.layers))
-    begun = [[_whole_layer_share(half[layer]) for half in buffers] for layer in layers]
+    begun = []  # for each layer both buffers, each one whole share
+    for layer in layers:
+        begun.append([[(dict.fromkeys(half[layer], ...), dict(half[layer]))] for half in buffers])
     # versions[layer][buffer][part]: the shares that a part wrote; part -1: the initial weights.
     versions: list[list[dict[int, Any]]] = [
         [{-1: future} for future in client.scatter(both, hash=False)] for both in begun
@@ -79,7 +80,7 @@ def _train_on_client(
     writes = [_find_learned_layers(flow, part) for part in parts]
     losses: list[Any] = []
     first, number = before[1], before[0]
-    for number, members in enumerate(groups(len(samples), network.batch_size), before[0]):
+    for number, members in enumerate(blocks(range(len(samples)), network.batch_size), before[0]):
         outside = {network.streams.data: samples[members], network.streams.labels: labels[members]}
         base = (number + 1) % 2 if policy == "delayed" else number % 2
         arrived: list[Any] = []
@@ -105,10 +106,6 @@ def _train_on_client(
     results, each_loss = gather_results(client, [halves, losses])
     left = [[_join_shares(network, layer, shares) for layer, shares in enumerate(half)] for half in results]
     return PipelineResult(left, number + 1, [loss for group_losses in each_loss for loss in group_losses], [])
-
-
-def _whole_layer_share(layer: Mapping[str, Array]) -> Shares:
-    return [(dict.fromkeys(layer, ...), dict(layer))]
 
 
 def _find_learned_layers(flow: Dataflow, part: Sequence[str]) -> set[int]:

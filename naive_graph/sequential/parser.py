@@ -74,10 +74,8 @@ class ParsedText:
         if not isinstance(text, str):
             raise SequentialError("ARG_TYPE", f"A program is a text, not {shortened(text)}. Read the file first.")
         if len(text) > MOST_CHARACTERS:
-            raise SequentialError(
-                "SyntaxError",
-                f"The text has {len(text):,} characters, and at most {MOST_CHARACTERS:,} are read. Divide it.",
-            )
+            says = f"The text has {len(text):,} characters, and at most {MOST_CHARACTERS:,} are read. Divide it."
+            raise SequentialError("SyntaxError", says)
         self.text = text
         self.mistakes: list[SequentialError] = []
         self.tree: ProgramTree | None = None
@@ -116,9 +114,8 @@ class ParsedText:
         if isinstance(value, (str, tuple)):
             raise error_at(expression, "ARG_TYPE", f"a constant is a number, not `{_shorten(expression)}`.")
         if kind == "int" and value is not None and value != int(value):
-            raise error_at(
-                expression, "BAD_VALUE", f"`{_shorten(expression)}` is {value}, and an int is whole. Write double."
-            )
+            says = f"`{_shorten(expression)}` is {value}, and an int is whole. Write double."
+            raise error_at(expression, "BAD_VALUE", says)
         self.constants[name.text] = DeclaredConstant(name, value if value is None or kind == "int" else float(value))
 
     def _value(self, expression: ParsedExpression, within: str = "") -> None:
@@ -291,11 +288,8 @@ class _Builder(lark.Transformer):  # type: ignore[type-arg]  # made of many kind
     def args(self, parts: list[Any]) -> tuple[Argument, ...]:
         for before, after in pairwise(parts):
             if before.name and not after.name:
-                raise error_at(
-                    after.value,
-                    "SyntaxError",
-                    f"`{_shorten(after.value)}` has no name and stands behind one that has. Name it.",
-                )
+                says = f"`{_shorten(after.value)}` has no name and stands behind one that has. Name it."
+                raise error_at(after.value, "SyntaxError", says)
         return tuple(parts)
 
     def kwarg(self, parts: list[Any]) -> Argument:
@@ -334,9 +328,8 @@ def calculate_value(part: ParsedExpression) -> Any:
     """The value of an expression whose operands are evaluated; None if one has no value. Raises SequentialError."""
     if part.kind == "number":
         (digits,) = part.parts
-        return _check_magnitude(
-            part, int(digits) if digits.isdecimal() and len(digits) <= MOST_DIGITS else float(digits)
-        )
+        is_int = digits.isdecimal() and len(digits) <= MOST_DIGITS
+        return _check_magnitude(part, int(digits) if is_int else float(digits))
     if part.kind == "string":
         return part.parts[0][1:-1]
     if part.kind == "tuple":

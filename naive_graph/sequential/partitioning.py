@@ -54,12 +54,7 @@ class Costs:
         return sum(self.work.values())
 
 
-def measured(
-    network: Network,
-    flow: Dataflow | None = None,
-    repeats: int = 20,
-    lock: float | None = None,
-) -> Costs:
+def measured(network: Network, flow: Dataflow | None = None, repeats: int = 20, lock: float | None = None) -> Costs:
     """Measure the costs on this machine: medians over firings of a random block. lock: measured unless given."""
     flow = flow or Network.expand(network)
     size = block_size(network)
@@ -86,13 +81,10 @@ def _fire_all(
         fire_operators(machine, [operator], network.weights, streams, totals, 1)
         fired = time.perf_counter() - start
         if operator.name in totals:
-            group = {
-                name: np.resize(array, (network.batch_size, *array.shape[1:]))
-                for name, array in totals.pop(operator.name).items()
-            }
-            versions.update_all(
-                flow, 0, sum_group_gradients(machine, flow, network.weights, {operator.name: group}), network.batch_size
-            )
+            total = totals.pop(operator.name)
+            group = {name: np.resize(array, (network.batch_size, *array.shape[1:])) for name, array in total.items()}
+            sums = sum_group_gradients(machine, flow, network.weights, {operator.name: group})
+            versions.update_all(flow, 0, sums, network.batch_size)
         learned = time.perf_counter() - start - fired
         times[operator.name].append(fired + learned * size / network.batch_size)
 
@@ -131,11 +123,11 @@ class Partition:
 
     def __str__(self) -> str:
         rows = zip(self.parts, self.seconds)
-        return "\n".join(
-            f"worker {number}: {1e6 * seconds:8.1f} us  {names[0]}"
-            + f" to {names[-1]} ({len(names)})" * (len(names) > 1)
-            for number, (names, seconds) in enumerate(rows)
-        )
+        lines = []
+        for number, (names, seconds) in enumerate(rows):
+            last = f" to {names[-1]} ({len(names)})" if len(names) > 1 else ""
+            lines.append(f"worker {number}: {1e6 * seconds:8.1f} us  {names[0]}{last}")
+        return "\n".join(lines)
 
 
 def partition(flow: Dataflow, workers: int, costs: Costs) -> Partition:
@@ -153,9 +145,8 @@ def partition(flow: Dataflow, workers: int, costs: Costs) -> Partition:
         says = f"they are what expand(network) gives, and Costs, not {shortened(flow)} and {shortened(costs)}."
         raise SequentialError("BAD_VALUE", says, "flow")
     if missing := [*(flow.operators.keys() - costs.work.keys()), *(flow.streams.keys() - costs.stream.keys())]:
-        says = (
-            f"they are of every operator and stream of the dataflow. None are told of {', '.join(sorted(missing)):.60}."
-        )
+        names_missing = f"{', '.join(sorted(missing)):.60}"
+        says = f"they are of every operator and stream of the dataflow. None are told of {names_missing}."
         raise SequentialError("BAD_VALUE", says, "costs")
     if not is_integer(workers) or workers < 1:
         raise SequentialError("ARG_RANGE", f"it is a whole number of at least 1, not {shortened(workers)}.", "workers")
@@ -203,9 +194,8 @@ def split_large_operators(network: Network, workers: int) -> Dataflow:
     grains = {}
     for name, operator in flow.operators.items():
         count = max_shares(flow, operator) or 1
-        pieces = min(
-            count, math.ceil(PIECES * workers * work[name] / total), work[name] * block_size(network) // LEAST_PIECE
-        )
+        wanted = math.ceil(PIECES * workers * work[name] / total)
+        pieces = min(count, wanted, work[name] * block_size(network) // LEAST_PIECE)
         if workers > 1 and pieces > PIECES // 2:
             grains[name] = -(-count // pieces)
     return decompose_operators(flow, grains) if grains else flow
@@ -228,10 +218,9 @@ def run_costs(flow: Dataflow, costs: Costs) -> Any:
     work = np.concatenate([[0.0], np.cumsum([costs.work[name] for name in names])])
     cost = work[None, :] - work[:, None]
     starts, ends = np.arange(count + 1)[:, None], np.arange(count + 1)[None, :]
-    for stream in flow.streams.values():
-        if stream.writer and stream.reader:
-            writer, reader = position[stream.writer], position[stream.reader]
-            sends = (starts <= writer) & (writer < ends)
-            takes = (starts <= reader) & (reader < ends)
-            cost = cost + costs.stream[stream.name] * (sends ^ takes)
+    for stream in flow.inner_streams():
+        writer, reader = position[stream.writer], position[stream.reader]
+        sends = (starts <= writer) & (writer < ends)
+        takes = (starts <= reader) & (reader < ends)
+        cost = cost + costs.stream[stream.name] * (sends ^ takes)
     return np.where(starts < ends, cost, np.inf)

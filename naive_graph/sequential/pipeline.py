@@ -29,11 +29,10 @@ class Conflict(NamedTuple):
     at_once: bool = True  # whether the writer writes in this very cycle, so that the reader mixes two versions
 
     def __str__(self) -> str:
-        return f"cycle {self.cycle}, layer {self.layer}: {self.reader} " + (
-            f"reads the weights while {self.writer} writes them"
-            if self.at_once
-            else f"should read version {self.wanted} and finds {self.found}, written by {self.writer}"
-        )
+        says = f"should read version {self.wanted} and finds {self.found}, written by {self.writer}"
+        if self.at_once:
+            says = f"reads the weights while {self.writer} writes them"
+        return f"cycle {self.cycle}, layer {self.layer}: {self.reader} {says}"
 
 
 @dataclass(frozen=True)
@@ -103,10 +102,8 @@ class Schedule:
         names = list(self.stages)
         lines = ["cycle  " + "  ".join(names)]
         for cycle in range(1, self.cycles(iterations) + 1):
-            cells = [(self.iteration(name, cycle, iterations), len(name)) for name in names]
-            lines.append(
-                f"{cycle:5}  " + "  ".join(f"{iteration if iteration else '':>{width}}" for iteration, width in cells)
-            )
+            cells = [f"{self.iteration(name, cycle, iterations) or '':>{len(name)}}" for name in names]
+            lines.append(f"{cycle:5}  " + "  ".join(cells))
         return "\n".join(line.rstrip() for line in lines)
 
     def turns(self, workers: Sequence[int] | None = None) -> list[StreamOperator]:
@@ -137,12 +134,8 @@ class Schedule:
     @property
     def users(self) -> set[str]:
         """The operators that read or update weights."""
-        flow = self.dataflow
-        return {
-            name
-            for name, operator in flow.operators.items()
-            if locate_weights(flow.layers[operator.layer - 1], operator)
-        }
+        operators, layers = self.dataflow.operators, self.dataflow.layers
+        return {name for name, each in operators.items() if locate_weights(layers[each.layer - 1], each)}
 
     def writes(self, name: str, iteration: int, iterations: int, group_size: int) -> bool:
         """Whether an operator writes weights with an iteration: a backward with the last one of a group."""
@@ -182,13 +175,11 @@ class Schedule:
             for read in range(1, iterations + 1):
                 group = (read - 1) // size
                 ended_groups = max(0, read - distance - 1) // size  # groups that were written before this cycle
-                buffer_version = (
-                    ended_groups + 1 - (ended_groups + 1 - group) % 2
-                )  # the newest version in this group's buffer
-                writing_iteration = (
-                    read - distance if on_different_workers and read > distance and (read - distance) % size == 0 else 0
-                )
-                mixed = writing_iteration > 0 and (writing_iteration // size - 1 - group) % 2 == 0
+                # The newest version in this group's buffer, and the iteration that is written in this cycle.
+                buffer_version = ended_groups + 1 - (ended_groups + 1 - group) % 2
+                writing_iteration = max(0, read - distance) if on_different_workers else 0
+                ends_group = writing_iteration > 0 and writing_iteration % size == 0
+                mixed = ends_group and (writing_iteration // size - 1 - group) % 2 == 0
                 if mixed or buffer_version != group:
                     wrote = writing_iteration if mixed else (buffer_version - 1) * size
                     names = f"{reader.name}({read})", f"{writer.name}({wrote})" if wrote > 0 else "nobody"

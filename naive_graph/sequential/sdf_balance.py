@@ -35,13 +35,10 @@ def repetitions(flow: Dataflow) -> Firings:
         )
     times: dict[str, Fraction] = {}
     neighbours: dict[str, list[tuple[Stream, str, Fraction]]] = {name: [] for name in flow.operators}
-    for inner_stream in inner_streams(flow):
-        neighbours[inner_stream.writer].append(
-            (inner_stream, inner_stream.reader, Fraction(inner_stream.push, inner_stream.pop))
-        )
-        neighbours[inner_stream.reader].append(
-            (inner_stream, inner_stream.writer, Fraction(inner_stream.pop, inner_stream.push))
-        )
+    for stream in flow.inner_streams():
+        ratio = Fraction(stream.push, stream.pop)
+        neighbours[stream.writer].append((stream, stream.reader, ratio))
+        neighbours[stream.reader].append((stream, stream.writer, 1 / ratio))
     for first in flow.operators:
         group = [] if first in times else [first]
         times.setdefault(first, Fraction(1))
@@ -65,11 +62,6 @@ def _raise_unbalanced(stream: Stream, writer: Fraction, reader: Fraction) -> Non
         f"times as many numbers come in as go out ({stream.rates}). Change a rate.",
         stream.name,
     )
-
-
-def inner_streams(flow: Dataflow) -> list[Stream]:
-    """The streams that have both a writer and a reader."""
-    return [stream for stream in flow.streams.values() if stream.writer and stream.reader]
 
 
 def steady(flow: Dataflow) -> tuple[Firings, Firings]:

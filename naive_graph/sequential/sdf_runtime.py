@@ -89,10 +89,9 @@ class NetworkMachine:
     def _layer(self, operator: StreamOperator) -> LayerArithmetic | WorkerArithmetic:
         if operator.share is None:
             return self.arithmetic[operator.layer - 1]
-        made = self.shares.get(operator.name)
-        return made or self.shares.setdefault(
-            operator.name, WorkerArithmetic(self.layers[operator.layer - 1], operator)
-        )
+        if operator.name not in self.shares:
+            self.shares[operator.name] = WorkerArithmetic(self.layers[operator.layer - 1], operator)
+        return self.shares[operator.name]
 
     def gather(self, total: dict[str, Array], block_gradients: Mapping[str, Array]) -> None:
         """Add a block's gradients to the totals; with `later`, append its (delta, held) pair.

@@ -136,10 +136,8 @@ def join_results(placed: LayerInNetwork, operator: StreamOperator, parts: list[A
 
 def dilated_shape(placed: LayerInNetwork) -> tuple[int, ...]:
     layer: Any = placed.layer
-    high, wide = (
-        n + 2 * p + k - 1 for n, p, k in zip(placed.input_shape[:2], layer.padding, layer.kernel_size, strict=True)
-    )
-    return high, wide, layer.filters
+    extents = zip(placed.input_shape[:2], layer.padding, layer.kernel_size, strict=True)
+    return (*(n + 2 * p + k - 1 for n, p, k in extents), layer.filters)
 
 
 def dilate_delta(placed: LayerInNetwork, delta: Array) -> Array:
@@ -215,11 +213,9 @@ class WorkerArithmetic:
         return {name: weights[name][index] for name, index in self.index.items()}
 
     def _seen(self, held: Array | None) -> Array | None:
-        return (
-            held[..., self.channels]
-            if isinstance(self.arithmetic, DilatedConvArithmetic) and held is not None
-            else held
-        )
+        if held is None or not isinstance(self.arithmetic, DilatedConvArithmetic):
+            return held
+        return held[..., self.channels]
 
 
 class DilatedConvArithmetic(LayerArithmetic):

@@ -138,13 +138,8 @@ class GroupEnd(NamedTuple):
     buffers: list[Weights]
 
 
-def groups(count: int, size: int) -> list[range]:
-    """Divide `count` samples into groups of `size`; the last may be shorter."""
-    return [range(start, min(start + size, count)) for start in range(0, count, size)]
-
-
 def blocks(members: range, size: int) -> list[range]:
-    """Divide a group into blocks of `size` samples, one for each firing; the last may be shorter."""
+    """Divide samples into groups of `size`, or a group into blocks, one for each firing; the last may be shorter."""
     return [members[start : start + size] for start in range(0, len(members), size)]
 
 
@@ -163,7 +158,7 @@ def in_series(
     """
     flow, machine = flow or Network.expand(network), training_machine(network, later=block is None)
     versions = DoubleBuffer([copy_weights(buffer) for buffer in buffers], policy, network.learning_rate)
-    for number, members in enumerate(groups(len(samples), network.batch_size), group):
+    for number, members in enumerate(blocks(range(len(samples)), network.batch_size), group):
         weights = versions.buffers[number % 2]
         size = block or block_size(network)
         totals, losses = process_group(machine, flow, weights, samples, labels, members, first, size)

@@ -22,7 +22,7 @@ from .network import Network, Weights
 from .partitioning import Partition
 from .pipeline import schedule
 from .sdf_runtime import training_machine
-from .weight_staleness import DoubleBuffer, Gradients, block_size, blocks, copy_weights, fire_operators, groups
+from .weight_staleness import DoubleBuffer, Gradients, block_size, blocks, copy_weights, fire_operators
 
 Array = Any
 CAPACITY = 4  # blocks that a queue between workers holds
@@ -127,7 +127,7 @@ class PipelineWorker:
     def run(self) -> None:
         """Run this worker's operators on all samples. Raises TrainingError with the operator's name."""
         shared, network = self.shared, self.shared.network
-        for group, members in enumerate(groups(shared.count, network.batch_size), shared.first_group):
+        for group, members in enumerate(blocks(range(shared.count), network.batch_size), shared.first_group):
             if members.start >= shared.limit:
                 break
             totals: Gradients = {}
