@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from copy import copy
 from os import cpu_count
 from threading import Event
@@ -14,7 +14,6 @@ import numpy as np
 from ..core.number import shortened, switch
 from ..core.progress import progress as progressed
 from ..errors import SequentialError, TrainingError
-from ..tensor.evaluation.contraction import has_finite_sum
 from ..training.archive import Shapes
 from ..training.loop import Outcome, checked_int, run
 from ..training.optimizers import SimpleSGDTrainer
@@ -126,7 +125,7 @@ class Sequential(Network):
             order = np.random.default_rng((self.seed, self._seen)).permutation(len(samples)) if shuffle else slice(None)
             x, y = samples[order][self._done :], targets[order][self._done :]
             if serial_trainer is not None:
-                batches = self._by_trainer(serial_trainer, x, y, network.batch_size, trainer is None)
+                batches = self._by_trainer(serial_trainer, x, y, network.batch_size)
             else:
                 batches = self._pipelined(network, x, y, chosen_policy, runner, partition, flow)
             for batch in batches:
@@ -159,7 +158,8 @@ class Sequential(Network):
         network._arithmetic = self.arithmetic
         size = self.batch_size if batch_size is None else batch_size
         network.batch_size, _ = validate_field(WHO, BATCH, size), validate_field(WHO, RATE, self.learning_rate)
-        if policy != "serial" and not self._is_plain():
+        are_frozen = not all(parameter.updated for parameter in self.parameters)
+        if policy != "serial" and (self.weight_decay_lambda or are_frozen):
             raise TrainingError("A pipeline knows no weight decay and no frozen parameters. Train it serially.")
         return network
 
@@ -174,36 +174,17 @@ class Sequential(Network):
             )
         return trainer
 
-    def _by_trainer(self, trainer: Trainer, samples: Any, labels: Any, size: int, plain: bool) -> Iterator[list[float]]:
+    def _by_trainer(self, trainer: Trainer, samples: Any, labels: Any, size: int) -> Iterator[list[float]]:
         """Train serially; yield the losses of each batch. The trainer gets the mean gradient of the batch."""
         flow, machine = Network.expand(self), training_machine(self)
         for members in blocks(range(len(samples)), size):
             first = self._seen + self._done - members.start  # what a Dropout drops depends on the sample's number
             totals, losses = process_group(machine, flow, self.weights, samples, labels, members, first)
             sums = [totals[f"BComp{layer.number}"][name] for layer in self.layers for name in layer.weight_shapes]
-            if not (plain and self._descend(sums, len(members))):
-                for parameter, total in zip(self.parameters, sums):
-                    parameter.receive(total / len(members))
-                trainer.update()
+            for parameter, total in zip(self.parameters, sums):
+                parameter.receive(total / len(members))
+            trainer.update()
             yield losses
-
-    def _is_plain(self) -> bool:
-        """Whether no weight decays or is frozen."""
-        return not self.weight_decay_lambda and all(parameter.updated for parameter in self.parameters)
-
-    def _descend(self, sums: Sequence[Any], count: int) -> bool:
-        """A plain gradient step without a trainer; returns False and changes nothing if it is not finite."""
-        if not self._is_plain():
-            return False
-        step_sizes = [total / count for total in sums]
-        for weight, new in zip(self.parameters, step_sizes):
-            new *= self.learning_rate
-            np.subtract(weight.values, new, out=new)
-        if not all(map(has_finite_sum, step_sizes)):
-            return False
-        for weight, new in zip(self.parameters, step_sizes):
-            weight.values[...] = new
-        return True
 
     def _pipelined(
         self, network: Network, samples: Any, labels: Any, policy: str, runner: Any, partition: Any,
