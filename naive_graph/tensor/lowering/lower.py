@@ -254,13 +254,15 @@ def estimate(tensor: TensorNode) -> int:
 
 def _check_budget(tensor: TensorNode, tables: Tables, budget: int) -> None:
     nodes, allowed = estimate(tensor), number(budget, "A budget")
-    gigabytes = nodes * BYTES_PER_NODE / 1e9
-    says = f"{tensor.label} would unfold into about {nodes:,} scalar nodes ({gigabytes:.1f} GB)"
+    size = f"{nodes:,} scalar nodes ({nodes * BYTES_PER_NODE / 1e9:.1f} GB)"
     if nodes + len(tables) > MOST_ROWS:
-        raise BudgetError(f"{says}, and a graph holds at most {MOST_ROWS:,}. Evaluate it on arrays: t.eval().")
+        raise BudgetError(
+            f"{tensor.label} would unfold into about {size}, and a graph holds at most {MOST_ROWS:,}. "
+            "Evaluate it on arrays: t.eval()."
+        )
     if nodes > allowed:
         raise BudgetError(
-            f"{says}, and the budget is {allowed:,.0f}. "
+            f"{tensor.label} would unfold into about {size}, and the budget is {allowed:,.0f}. "
             f"Evaluate it on arrays, t.eval(), or allow more: lower(t, budget={nodes})."
         )
 
