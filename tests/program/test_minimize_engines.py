@@ -48,12 +48,12 @@ def test_what_is_carried_over_in_machine_code_is_what_python_carries(rows):
         return w - 0.1 * v, 0.5 * v + g
 
     walks = []
-    for engine in ("reference", "runs"):
+    for engine in ("reference", "runs", "compiled"):
         xs = [Graph.Variable(0.1 * k) for k in range(rows)]
         loss = Graph.sum((x * y - 0.25 * k) ** 2 for k, (x, y) in enumerate(zip(xs, [*xs[1:], xs[0]], strict=True)))
         history = Program(loss * 0.01, wrt=xs, engine=engine).minimize(momentum, 20)
         walks.append([*history.tolist(), *(x.value for x in xs)])
-    assert walks[0] == walks[1]
+    assert walks[0] == walks[1] == walks[2]
 
 
 @pytest.mark.parametrize("engine", ["runs", "compiled"])

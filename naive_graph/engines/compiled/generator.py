@@ -38,6 +38,7 @@ from .writer import IOTA, LANES, VECTOR, FunctionWriter
 BLOCK = 64  # samples of a block: they are computed together
 TWO = 2 * LANES  # samples that a layer computes at once: lines are padded to a multiple
 WIDE = 12  # a scalar dot of more terms calls a kernel: straight-line code would be long
+SHORT_LOOP = 128  # operands of a descent's step that becomes a loop of its own, and for which LLVM's optimiser pays
 PARAMETERS = "ptr %values, ptr %scalars, ptr %base, i64 %count, ptr %kernels, ptr %sums, ptr %terms"
 DECLARED = "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"
 SPLAT = "<8 x i32> zeroinitializer"
@@ -114,7 +115,8 @@ class Generator:
 
     wanted: rows of results. carried: leaves that are set, after a run, to the wanted rows but the first (loop-carried
     values). Attributes that the caller uses: `slots` and `size` of the scalars; `initial`, the numbers that slots hold
-    at first; `pointers`, the names of the entries of the argument array of `run`; `group`, `steps`, `stages`.
+    at first; `pointers`, the names of the entries of the argument array of `run`; `group`, `steps`, `stages`;
+    `in_registers`, whether `repeat` is a loop that keeps the carried values in registers.
     """
 
     def __init__(self, ir: IR, wanted: Sequence[int], carried: Sequence[int] = ()) -> None:
@@ -125,6 +127,8 @@ class Generator:
         self.parts: list[str] = []
         self.tables: dict[tuple[int, ...], str] = {}
         self.constants = ir.constants
+        short = len(ir.operands) <= SHORT_LOOP and not any(map(self._is_wide, range(len(ir))))
+        self.in_registers = bool(carried) and len(ir.samples) == 1 and short
         self.size = 0
         self.sections = sections(ir, wanted)
         self.initial: list[tuple[int, float]] = []
@@ -253,6 +257,7 @@ class Generator:
             else:
                 self._scalars(part)
         self._emit_results()
+        self.repeat = self._loop_in_registers() if self.in_registers else REPEAT
         self.main = first
         self._copy("%values", "%scalars", self.loads)
         self._copy("%scalars", "%scalars", self.moves)
@@ -587,6 +592,27 @@ class Generator:
             return code.leaf("values", source)
         return code.leaf("scalars", self._slot(row))
 
+    def _loop_in_registers(self) -> str:
+        """The function `repeat` of a few scalars: through memory, each step would wait for the last one's stores."""
+        code = StraightLineCode(self.alone, "repeat", PARAMETERS)
+        f = FunctionWriter("define void @repeat(ptr %packed, i64 %steps, ptr %history)")
+        for index, name in enumerate(("values", "scalars")):
+            f.do(f"%{name} = load ptr, ptr {f.at('%packed', index, 'i64')}")
+
+        def step(i: str, carried: list[str]) -> list[str]:
+            value_of: dict[int, Any] = {leaf: Emitted(code, name) for leaf, name in zip(self.carried, carried)}
+            for row in (row for section in self.sections for row in section.rows.tolist()):
+                value_of[row] = self._compute_row(code, row, value_of)
+            loss, *moved = [code.operand(self._value(code, row, value_of, None)) for row in self.wanted]
+            f.lines += code.lines
+            f.store(loss, "%history", i)
+            return moved
+
+        begun = [("double", f.load("%scalars", self._slot(leaf))) for leaf in self.carried]
+        for leaf, value in zip(self.carried, f.loop(0, "%steps", 1, begun, step)):
+            f.store(value, "%scalars", self._slot(leaf))
+        return str(f)
+
     # --- results ---
 
     def _emit_results(self) -> None:
@@ -614,7 +640,7 @@ class Generator:
         definitions = functions.replace('"', "")
         declared = [] if DECLARED.partition("(")[0] in definitions else [DECLARED]
         stages = [str(stage) for stage, _ in self.stages]
-        return "\n".join([*declared, *tables, functions, *self.parts, *stages, self._run(), REPEAT])
+        return "\n".join([*declared, *tables, functions, *self.parts, *stages, self._run(), self.repeat])
 
     def _run(self) -> str:
         """The function that calls all stages."""

@@ -116,7 +116,7 @@ class CompiledPlan(Runnable):
         made = self.generator = Generator(ir, wanted, carried)
         text = str(made)
         self.lines = text.count("\n")
-        self.library = compiled(text, quick=estimate_cost(text) > MOST)
+        self.library = compiled(text, optimised=made.in_registers, quick=estimate_cost(text) > MOST)
         self._run = self.library.function("run", None, [ctypes.c_void_p])
         self._repeat = self.library.function("repeat", None, [ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p])
         self._stages = [
