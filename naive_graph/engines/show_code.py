@@ -14,7 +14,7 @@ from ..core.sweep import Evaluated, Finished, forward_sweep, reverse_sweep
 from .llvm.compile import assembly as assembled
 from .llvm.emit import compiling
 from .llvm.functions import Module
-from .llvm.listing import StraightLineFunction
+from .llvm.writer import StraightLineFunction
 
 
 def ir(plan: Plan) -> str:

@@ -30,7 +30,7 @@ from ..core.tables import CONSTANT, Tables
 from ..engines.llvm.compile import compiled, place
 from ..engines.llvm.emit import NotCompilable
 from ..engines.llvm.functions import Module
-from ..engines.llvm.listing import StraightLineFunction
+from ..engines.llvm.writer import StraightLineFunction
 from ..engines.select import LARGEST, Setting, engine_named, is_short
 
 KEY, COMING = "quick", "quick, when its code is there"

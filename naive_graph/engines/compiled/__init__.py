@@ -1,6 +1,5 @@
 """Execute a plan after the passes: by compiled code of its own, or in level runs, which compile nothing.
 
-writer     helpers that write LLVM IR with loops
 kernels    fixed kernels that the code of every plan calls
 schedule   the order of the rows of a section, and which rows become one kernel call
 generator  the code generator: plan to LLVM IR

@@ -23,7 +23,7 @@ import numpy as np
 
 from ..llvm.compile import compiled
 from ..llvm.machine import sources
-from .writer import IOTA, LANES, VECTOR, FunctionWriter
+from ..llvm.writer import IOTA, LANES, VECTOR, FunctionWriter
 
 
 def dense_kernel() -> str:

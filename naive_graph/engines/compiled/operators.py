@@ -19,8 +19,8 @@ from ..llvm.compile import Library, compiled
 from ..llvm.emit import compiling
 from ..llvm.functions import Module, link_modules
 from ..llvm.machine import sources
+from ..llvm.writer import LANES, VECTOR, FunctionWriter
 from ..passes.ir import LARGEST, name_of
-from .writer import LANES, VECTOR, FunctionWriter
 
 PARAMETERS = "ptr noalias %scalars, ptr noalias %index, i64 %base, i64 %target, i64 %length"
 GATHER = f"@llvm.masked.gather.v{LANES}f64.v{LANES}p0"

@@ -22,13 +22,13 @@ import numpy as np
 from ...core.optional_deps import defer_sigint
 from ...errors import StaleNodeError
 from ..llvm.compile import MOST, compiled, estimate_cost
+from ..llvm.writer import LANES
 from ..passes.dense_layers import ONE, DenseLayer
 from ..passes.ir import IR, NONE, Lanes
 from ..passes.stages import Section
 from . import kernels
 from .generator import Generator
 from .schedule import Outer
-from .writer import LANES
 
 Array = Any  # a NumPy array
 LINE = 64  # bytes of a cache line

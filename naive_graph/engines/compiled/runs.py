@@ -17,11 +17,11 @@ import numpy as np
 from ...core.progress import progress
 from ..llvm.machine import library_of, machine, packed
 from ..llvm.values import Floats, Ints, Longs, call_run
+from ..llvm.writer import LANES
 from ..passes.ir import DOT, IR, NONE, Array, FedInput
 from . import kernels
 from .operators import Shape
 from .plan import Runnable
-from .writer import LANES
 
 
 class LevelRuns(Runnable):

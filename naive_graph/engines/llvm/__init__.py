@@ -7,7 +7,7 @@ Rules are traced: they are called with registers in place of numbers, and emit i
     tracing      the catalogue's value functions with a `math` that emits code
     functions    trace functions of one number, or of a vector
     mathematics  vectorised exp, log, sin, cos, tanh
-    listing      straight-line code for a whole sweep
+    writer       functions with loops, and straight-line code for a whole sweep
 
 Loops are translated from their source, which is in a small subset of Python:
 
