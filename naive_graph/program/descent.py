@@ -25,9 +25,8 @@ from ..core.rules import RULES, Arithmetic
 from ..core.tables import CONSTANT, PLACEHOLDER, VARIABLE, Tables
 from ..engines.compiled.choose import PATIENCE, choose
 from ..engines.llvm.emit import NotCompilable
-from ..engines.passes.ir import IR, NONE, PlanColumns, with_columns
+from ..engines.passes.ir import IR, NONE, PlanColumns, Rows, Tracer, with_columns
 from ..engines.passes.lowering import Lowering
-from ..engines.passes.tracer import Rows, Tracer
 from ..errors import NodeError, OperandError
 from ..graph.graph import GraphType
 from ..graph.run_checks import report_invalid

@@ -4,8 +4,7 @@ import math
 
 import numpy as np
 
-from naive_graph.engines.llvm.machine import addresses
-from naive_graph.engines.llvm.struct_params import flatten_records
+from naive_graph.engines.llvm.machine import addresses, flatten_records
 
 
 def check_same(function, *arguments):

@@ -13,9 +13,8 @@ import naive_graph as ng
 from naive_graph.core.catalogue import cos, greater, mul, sin
 from naive_graph.core.rules import RULES
 from naive_graph.engines.llvm.compile import object_code
-from naive_graph.engines.llvm.emit import NotCompilable, literal
+from naive_graph.engines.llvm.emit import NotCompilable, literal, traceable
 from naive_graph.engines.llvm.functions import Module, trace
-from naive_graph.engines.llvm.tracing import traceable
 from naive_graph.engines.llvm.writer import LANES
 from naive_graph.errors import ArityError
 

@@ -13,8 +13,7 @@ from unrolled import Habit, network, unrolled
 
 import naive_graph as ng
 from naive_graph import Graph, PlaceHolder, Variable
-from naive_graph.engines.llvm.machine import Machine
-from naive_graph.engines.llvm.struct_params import flatten_records
+from naive_graph.engines.llvm.machine import Machine, flatten_records
 from naive_graph.engines.passes import build_ir, cse, dots, lowering, repeats, reverse_symbolic, stages
 
 FILES = (reverse_symbolic, repeats, dots, lowering, build_ir, stages, cse)

@@ -14,9 +14,8 @@ from typing import Any, NamedTuple
 from ...core import ieee
 from ...core.catalogue import BUILT_IN
 from ...core.rules import BY_NUMBER, Rule
-from ..llvm import tracing
 from ..llvm.compile import Library, compiled
-from ..llvm.emit import compiling
+from ..llvm.emit import compiling, traceable
 from ..llvm.functions import Module, link_modules
 from ..llvm.machine import sources
 from ..llvm.writer import LANES, VECTOR, FunctionWriter
@@ -59,7 +58,7 @@ def text(shape: Shape) -> str:
 
 def largest_of() -> Callable[..., Any]:
     """`ieee.largest` (the largest operand of a softmax), as a function of registers."""
-    largest = tracing.traceable(ieee.largest)
+    largest = traceable(ieee.largest)
     return lambda *xs: largest(xs)
 
 

@@ -17,11 +17,10 @@ from ...core import catalogue, ieee
 from ...core.catalogue import BUILT_IN
 from ...core.rules import BY_NUMBER, Rule
 from ..llvm.compile import Library, compiled
-from ..llvm.emit import NotCompilable, compiling
+from ..llvm.emit import NotCompilable, compiling, traceable
 from ..llvm.functions import Module, link_modules
 from ..llvm.machine import sources
 from ..llvm.python import TranslatedModule
-from ..llvm.tracing import traceable
 from ..llvm.values import Callee
 from .kernel import ENTRIES
 

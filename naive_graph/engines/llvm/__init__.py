@@ -3,8 +3,7 @@
 Rules are traced: they are called with registers in place of numbers, and emit instructions:
 
     compile      compile LLVM IR text to callable functions; `cache` keeps the code on disk
-    emit         registers as operands, and the writer of instructions
-    tracing      the catalogue's value functions with a `math` that emits code
+    emit         registers as operands, the writer of instructions, and the catalogue's functions to be traced
     functions    trace functions of one number, or of a vector
     mathematics  vectorised exp, log, sin, cos, tanh
     writer       functions with loops, and straight-line code for a whole sweep

@@ -8,7 +8,7 @@ all decorated functions of its file are compiled together, and cached on disk.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache as once
 from functools import update_wrapper
 from hashlib import sha256
@@ -17,7 +17,7 @@ from typing import Any
 
 from .compile import Library, compiled
 from .python import TranslatedModule
-from .struct_params import flatten_records, words
+from .struct_params import words
 from .values import SCALARS, Callee
 
 
@@ -73,6 +73,12 @@ class Machine:
         types = [C_TYPES[SCALARS[word]] if word in SCALARS else ctypes.c_void_p for word in words(self.python)]
         library = library_of(self.python.__module__)
         return library.function(self.python.__name__, types[-1], types[:-1])
+
+
+def flatten_records(arguments: Sequence[Any]) -> Iterator[Any]:
+    """The arguments of a call, each record replaced by its fields."""
+    for argument in arguments:
+        yield from argument if isinstance(argument, tuple) else (argument,)
 
 
 def addresses(arguments: Sequence[Any]) -> list[Any]:

@@ -16,8 +16,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...core import ieee
-from .emit import Emitted
-from .tracing import traceable
+from .emit import Emitted, traceable
 
 PLACES, BIAS = 52, 1023  # of a float64: fraction bits, and exponent bias
 ROUND = 1.5 * 2.0**PLACES  # adding it leaves the nearest integer in the last bits

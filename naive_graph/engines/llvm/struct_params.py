@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import ast
 import linecache
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -57,12 +57,6 @@ def words(function: Callable[..., Any]) -> list[str]:
         record = function.__globals__.get(word)
         types += _words(record) if hasattr(record, "_fields") else [word]
     return [*types, result]
-
-
-def flatten_records(arguments: Sequence[Any]) -> Iterator[Any]:
-    """The arguments of a call, each record replaced by its fields."""
-    for argument in arguments:
-        yield from argument if isinstance(argument, tuple) else (argument,)
 
 
 def without_records(tree: ast.FunctionDef, names: Mapping[str, Any]) -> ast.FunctionDef:

@@ -6,7 +6,7 @@ A plan is a list of operations (rows) stored as columns; passes transform it. Re
     strength_reduction  squares become products
     dots                sums of products become dot products
     repeats             which rows come again and again, and `roll_samples`: samples hidden in an unrolled graph
-    reverse_symbolic    the reverse sweep appends rows, by `tracer`, `vjp_templates` and `cotangents`
+    reverse_symbolic    the reverse sweep appends rows, by templates of the partials, and `cotangents`
     cse                 nothing is computed twice, or for nobody
     softmax             what the shares of a softmax have in common stands there once
     lowering            all of these, one after the other; `report` says in words what they did

@@ -47,9 +47,14 @@ from ...core.tables import CONSTANT, PLACEHOLDER
 from ..llvm.machine import machine
 from ..llvm.values import Bytes, Ints
 from .cotangents import (
+    FIRST_NUMBER,
+    NOTHING,
+    PLAIN,
     CotangentTerms,
     GrowingIR,
+    Templates,
     accumulate,
+    build_template_table,
     emit_sum,
     emit_where,
     mask_sum,
@@ -58,7 +63,6 @@ from .cotangents import (
     wider_group,
 )
 from .ir import DOT, IR, NONE, Array, Lanes, PlanColumns, allocate_columns, mark_rows, with_columns
-from .vjp_templates import FIRST_NUMBER, NOTHING, PLAIN, Templates, build_template_table
 
 
 class Count(NamedTuple):
