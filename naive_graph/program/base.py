@@ -23,7 +23,10 @@ from ..graph.nodes import Node, PlaceHolder, is_leaf_variable, rows_of
 from ..graph.run_checks import report_invalid
 from .backends import Backend, Query, backend_for
 from .fast_path import AGE, FastCall, FastPath, call_signature, fast_path, no_fast_path
-from .feeding import (
+from .inputs import (
+    Inputs,
+    InputSlot,
+    Weights,
     as_input_list,
     as_node_list,
     check_inputs,
@@ -33,7 +36,6 @@ from .feeding import (
     missing_value_error,
     too_many_inputs_error,
 )
-from .inputs import Inputs, InputSlot, Weights
 from .weights import ArrayWeights, VariableWeights
 
 Feed = Mapping[PlaceHolder, Any]

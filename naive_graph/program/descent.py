@@ -23,7 +23,7 @@ from ..core.plan import ancestors
 from ..core.progress import ProgressBar
 from ..core.rules import RULES, Arithmetic
 from ..core.tables import CONSTANT, PLACEHOLDER, VARIABLE, Tables
-from ..engines.compiled.choose import PATIENCE, choose
+from ..engines.compiled.runs import PATIENCE, choose
 from ..engines.llvm.emit import NotCompilable
 from ..engines.passes.ir import IR, NONE, PlanColumns, Rows, Tracer, with_columns
 from ..engines.passes.lowering import Lowering

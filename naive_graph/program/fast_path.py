@@ -15,9 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from .backends import CompiledBackend
+from .backends import CompiledBackend, as_list
 from .inputs import Inputs, InputSlot, places_of
-from .results import as_list
 
 Found = tuple[Any, Any]
 FastCall = Callable[..., Found | None]

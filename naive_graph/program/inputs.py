@@ -1,13 +1,21 @@
-"""Inputs and weights of a run (checked by feeding.py), and how machine code gets them: copied, or batches in place."""
+"""Inputs and weights of a run: how they are checked, and how machine code gets them: copied, or batches in place."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..core.number import floats, number, shortened
+from ..core.rules import Arithmetic
 from ..core.tables import Tables
+from ..errors import FeedError, NodeError, NumberError, PlaceHolderError
+from ..graph.node_factory import CURRENT
+from ..graph.nodes import Node, PlaceHolder, is_leaf_variable, is_tensor, rows_of
+from ..graph.run_checks import feed_items
 
 
 class InputSlot(NamedTuple):
@@ -86,3 +94,222 @@ def slice_if_consecutive(places: Sequence[int]) -> Any:
     first = places[0] if places else 0
     neighbours = list(places) == list(range(first, first + len(places)))
     return slice(first, first + len(places)) if neighbours else np.array(places, np.intp)
+
+
+# --- what a call gives, checked ----------------------------------------------------
+
+
+def as_node_list(given: Any, who: str) -> list[Any]:
+    """A node, or a list of them, as a list."""
+    if isinstance(given, Node):
+        return [given]
+    if isinstance(given, (str, Mapping, Set)) or not _is_iterable(given):  # a set has no order, so no first output
+        raise not_a_node_error(given, who)
+    nodes = list(given)
+    for node in nodes:
+        if not isinstance(node, Node):
+            raise not_a_node_error(node, who)
+    return nodes
+
+
+def not_a_node_error(given: Any, who: str) -> NodeError:
+    hint = " A number becomes a node so: x = Graph.Variable(1.0)." if hasattr(given, "__float__") else ""
+    if isinstance(given, (list, tuple)):
+        hint = " Give one list, without lists in it."
+    if is_tensor(given):  # in something that was gone through once
+        hint = " Give tensors in a list: [a, b]."
+    return NodeError(f"{who} takes nodes, not {type(given).__name__} {shortened(given)}.{hint}")
+
+
+def _is_iterable(value: Any) -> bool:
+    """Whether `for` takes it; an array without axes has `__iter__` and cannot be gone through."""
+    with suppress(TypeError):
+        iter(value)
+        return True
+    return False
+
+
+def is_single(given: Any) -> bool:
+    """Whether it is one node, not a list: a Node, or a lowered tensor of shape ()."""
+    return isinstance(given, Node) or getattr(given, "shape", None) == ()
+
+
+def as_input_list(given: Any) -> list[Any]:
+    """An input, or several, as a list."""
+    return list(given) if _is_iterable(given) and not isinstance(given, (str, Arithmetic)) else [given]
+
+
+def make_slots(inputs: list[Any], slot: Callable[[Any], InputSlot]) -> list[InputSlot]:
+    """The slots that a call fills, one for each input. slot: makes the slot of an input."""
+    slots = [slot(input_) for input_ in inputs]
+    if twice := [
+        row for row, count in Counter(row for input_slot in slots for row in input_slot.rows).items() if count > 1
+    ]:
+        label = next(input_slot.label(CURRENT.tables) for input_slot in slots if twice[0] in input_slot.rows)
+        label = label if any(input_slot.leaf is not None for input_slot in slots) else CURRENT.tables.label(twice[0])
+        raise FeedError(f"{label} stands twice among the inputs. Name it once.")
+    return slots
+
+
+def make_slot(input: Any) -> InputSlot:
+    """The slot of a PlaceHolder, or of a list of them."""
+    alone = isinstance(input, (str, Node)) or not _is_iterable(input)
+    placeholders = [input] if alone else list(input)
+    for candidate in placeholders or [input]:
+        if not isinstance(candidate, PlaceHolder):
+            what, repair = shortened(candidate), ""
+            if is_leaf_variable(candidate):
+                what = CURRENT.tables.label(candidate.row)
+                repair = (
+                    " A Variable is set: x.value = 1.0. Those that gradients are asked for go in one list: wrt=[x]."
+                )
+            raise FeedError(f"An input is a PlaceHolder, or a list of them, not {what}.{repair}")
+    rows = rows_of(placeholders, "Program's inputs")
+    return InputSlot(tuple(rows), () if alone else (len(rows),))
+
+
+def check_inputs(tables: Tables, feed: Mapping[Any, Any] | None, pairs: Iterable[tuple[InputSlot, Any]]) -> Inputs:
+    """All that a call gives, checked. feed: by PlaceHolder; pairs: an input's slot, and what is given for it."""
+    fed = Inputs(tables, {}, [])
+    for slot, values in pairs:
+        if slot.shape:
+            _add_array_input(fed, slot, values)
+        else:
+            _add_scalar_input(fed, slot, values)
+    seen = {*fed.numbers, *(row for batch in fed.batches for row in batch.rows)} if feed else set()
+    for row, values in feed_items({} if feed is None else feed):
+        if row in seen:
+            raise FeedError(f"{tables.label(row)} is fed twice. Feed it among the inputs, or by name.")
+        _add_scalar_input(fed, InputSlot((row,), ()), values)
+    if len({batch.columns.shape[1] for batch in fed.batches}) > 1:
+        sizes = ", ".join(f"{tables.label(batch.rows[0])} {batch.columns.shape[1]}" for batch in fed.batches)
+        raise FeedError(f"All batches must have one length; here: {sizes}.")
+    return fed
+
+
+def _array(values: Any, takes: str) -> Any:
+    """The values as an array of numbers; a FeedError if it has none, or other things."""
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        raise FeedError(f"{takes}, not rows of unlike lengths.") from error
+    except (TypeError, RuntimeError) as error:  # a tensor that is differentiated elsewhere, or lies on another machine
+        raise FeedError(f"{takes}. This {type(values).__name__} cannot be made one: {error}") from error
+    if not array.size and array.ndim:
+        raise FeedError(f"{takes}, of one sample at least; this array of shape {array.shape} has no sample in it.")
+    if array.dtype.kind not in "fiu":
+        raise FeedError(
+            f"{takes}; not an array of shape {array.shape} and kind {array.dtype}. {_conversion_hint(array)}"
+        )
+    if hasattr(values, "mask") and np.ma.is_masked(values):
+        raise FeedError(f"{takes}; of this array some are masked. Choose numbers for them: values.filled(0.0).")
+    return array
+
+
+def _conversion_hint(array: Any) -> str:
+    """The advice how an array of something else becomes one of numbers."""
+    if array.dtype.names:
+        return "Take the columns of the table: np.column_stack([table[name] for name in table.dtype.names])."
+    if array.dtype.kind in "US":
+        return "What is read from a file is text at first: np.array(rows, float)."
+    if array.dtype.kind == "c":
+        return "Use its parts: z.real and z.imag."
+    return "Convert it first: np.array(values, float)."
+
+
+def _is_plain_float_array(values: Any, dimensions: int) -> bool:
+    """Whether it is a plain array of floats, not empty: the usual case, which needs no further check."""
+    return type(values) is np.ndarray and values.ndim == dimensions and values.dtype == np.float64 and values.size > 0
+
+
+def _add_scalar_input(fed: Inputs, slot: InputSlot, values: Any) -> None:
+    """Add what is given for a slot of shape (): a number, or one for each sample."""
+    if _is_plain_float_array(values, 1):
+        fed.batches.append(Batch(slot.rows, values[None]))
+        return
+    label = slot.label(fed.tables)
+    takes = f"{label} takes a number, or a row of numbers, one for each sample"
+    if getattr(values, "ndim", 0) == 0 and not isinstance(values, (list, tuple, range)):
+        fed.numbers[slot.rows[0]] = _one_number(values, label, takes)
+        return
+    batch = _array(values, takes)
+    if batch.ndim != 1:
+        flat = f" Give its {batch.size} numbers in one row: array.ravel()." if 1 in batch.shape else ""
+        raise FeedError(f"{takes}; not an array of shape {batch.shape} and kind {batch.dtype}.{flat}")
+    fed.batches.append(Batch(slot.rows, floats(batch, label)[None]))
+
+
+def _one_number(values: Any, label: str, takes: str) -> float:
+    if isinstance(values, Node):
+        raise NumberError(f"{takes}, not {CURRENT.tables.label(values.row)}. Feed what it holds: node.value.")
+    if isinstance(values, Mapping) and values:
+        raise FeedError(f"{takes}, not a {type(values).__name__}. What is fed by name is named so: feed={{p: 1.0}}.")
+    if hasattr(values, "__iter__") and not isinstance(values, (str, bytes, Mapping)) and not hasattr(values, "shape"):
+        raise FeedError(f"{takes}, not a {type(values).__name__}. Make a list of it: list(values).")
+    return number(values, label)
+
+
+def _add_array_input(fed: Inputs, slot: InputSlot, values: Any) -> None:
+    """Add what is given for a slot with a shape: an array of it, or one for each sample."""
+    rows, shape = slot.rows, slot.shape
+    if _is_plain_float_array(values, len(shape) + 1) and values.shape[1:] == shape:
+        fed.batches.append(Batch(rows, values.reshape(-1, len(rows)).T))
+        return
+    who = slot.label(fed.tables)
+    takes = f"{who[0].upper()}{who[1:]} takes an array of " + (
+        f"{len(rows)} columns" if slot.leaf is None else f"shape {shape}, or one for each sample"
+    )
+    array = _array(values, takes)
+    if array.shape[-len(shape) :] != shape or array.ndim > len(shape) + 1:
+        raise FeedError(f"{takes}, not one of shape {array.shape} and kind {array.dtype}.{_shape_hint(slot, array)}")
+    numbers = floats(array, takes).reshape(-1, len(rows))
+    if array.ndim == len(shape):
+        fed.numbers.update(zip(rows, numbers[0].tolist(), strict=True))
+    else:
+        fed.batches.append(Batch(rows, numbers.T))
+
+
+def _shape_hint(slot: InputSlot, array: Any) -> str:
+    """The advice how an array could be made to fit."""
+    count, shape = len(slot.rows), slot.shape
+    if slot.leaf is None:
+        if array.ndim == 2 and len(array) == count:
+            return " Its lines are columns here: array.T."
+        return " Give each sample a line of its own: array.reshape(-1, 1)." if array.ndim == count == 1 else ""
+    if array.size == count:
+        return f" Give it array.reshape({', '.join(map(str, shape))})."
+    if array.ndim == len(shape) and array.shape[1:] == shape[1:]:
+        return f" The tensor has {shape[0]} samples, not {len(array)}. Make a Program for each number of them."
+    return ""
+
+
+def too_many_inputs_error(tables: Tables, inputs: Sequence[InputSlot], count: int) -> FeedError:
+    """The error for a call with more inputs than the Program takes."""
+    if not inputs:
+        return FeedError(
+            f"This Program takes no inputs, and was given {count}. "
+            "Name them when you make it: Program(..., inputs=[x])."
+        )
+    descriptions = [
+        f"an array of {len(s.rows)} columns" if s.shape and s.leaf is None else s.label(tables) for s in inputs
+    ]
+    takes = f"{len(inputs)} input{'s' if len(inputs) > 1 else ''} ({', '.join(descriptions)})"
+    return FeedError(f"This Program takes {takes}, and was given {count}.")
+
+
+def missing_value_error(tables: Tables, inputs: Sequence[InputSlot], row: int) -> PlaceHolderError:
+    """The error for a PlaceHolder that is needed and has no value."""
+    places = [k for k, slot in enumerate(inputs, 1) if row in slot.rows]
+    leaf = inputs[places[0] - 1].leaf if places else None
+    if leaf is not None:
+        called = leaf.given_name or "array"
+        return PlaceHolderError(
+            f"{leaf.label} has no value. Name it, inputs=[{called}], and give its array with the call: "
+            f"program({called}); or set it: leaf.value = array. It was made on {leaf.origin}."
+        )
+    called = tables.name(row) or "p"
+    among = f" It is part of input {places[0]} of {len(inputs)}, which a call takes in order." if places else ""
+    return PlaceHolderError(
+        f"{tables.label(row)} has no value. Feed it: program(feed={{{called}: 1.0}}).{among} "
+        f"It was made on {tables.origin(row)}."
+    )

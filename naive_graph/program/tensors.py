@@ -30,8 +30,7 @@ from ..tensor.lowering.lower import lower
 from ..tensor.nodes import LeafNode, LeafType
 from .base import Answer, Feed, ProgramBase
 from .fast_path import no_fast_path
-from .feeding import make_slot, not_a_node_error
-from .inputs import Inputs, InputSlot, slice_if_consecutive
+from .inputs import Inputs, InputSlot, make_slot, not_a_node_error, slice_if_consecutive
 from .weights import ArrayWeights, VariableWeights
 
 Parts = list[tuple[slice, Shape]]  # where each tensor's elements are among all, and its shape

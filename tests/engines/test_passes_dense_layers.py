@@ -8,10 +8,16 @@ from taped import batch_plan, lowered, random_plan
 from unrolled import network
 
 from naive_graph import Graph
-from naive_graph.engines.compiled.schedule import DENSE_LEAST, Outer, operands_of, schedule_section
-from naive_graph.engines.passes.dense_layers import DenseLayer, find_dense_layers
+from naive_graph.engines.compiled.schedule import (
+    DENSE_LEAST,
+    DenseLayer,
+    Outer,
+    find_dense_layers,
+    operands_of,
+    schedule_section,
+    sections,
+)
 from naive_graph.engines.passes.ir import NONE
-from naive_graph.engines.passes.stages import sections
 
 
 def rows_of(step):

@@ -12,9 +12,9 @@ from unrolled import network
 
 from naive_graph import Graph, PlaceHolder, Program, Variable, total
 from naive_graph.engines.compiled.runs import LevelRuns
+from naive_graph.engines.compiled.schedule import sections
 from naive_graph.engines.passes.build_ir import build_ir
 from naive_graph.engines.passes.ir import MUL, NONE, REDUCE, TOTAL
-from naive_graph.engines.passes.stages import sections
 from naive_graph.engines.passes.strength_reduction import powers
 from naive_graph.graph.node_factory import CURRENT
 

@@ -1,11 +1,10 @@
 """Execute a plan after the passes: by compiled code of its own, or in level runs, which compile nothing.
 
 kernels    fixed kernels that the code of every plan calls
-schedule   the order of the rows of a section, and which rows become one kernel call
+schedule   sections of scalars and of samples, and which rows become one kernel call
 generator  the code generator: plan to LLVM IR
 operators  vectorised kernels of each rule, over many rows at once
 plan       the compiled code of a plan, with its memory
-runs       a plan in level runs: no compile time, whatever its size
-choose     which of the two runs now, and which later
+runs       a plan in level runs: no compile time, whatever its size; and which of the two runs now, which later
 listing    what becomes of each row of a graph in level runs, for display
 """

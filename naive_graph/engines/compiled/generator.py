@@ -26,13 +26,11 @@ from ...core.rules import BY_NUMBER
 from ..llvm.emit import Emitted, compiling
 from ..llvm.functions import Module, link_modules
 from ..llvm.writer import IOTA, LANES, VECTOR, FunctionWriter, StraightLineFunction
-from ..passes.dense_layers import ONE, DenseLayer
 from ..passes.ir import DOT, IR, LARGEST, NONE, REDUCE, TOTAL, FedInput, Lanes, name_of
 from ..passes.reverse_symbolic import Count
-from ..passes.stages import Section, sections
 from .kernels import PLACE
 from .operators import largest_of
-from .schedule import Outer, Step, operands_of, schedule_section
+from .schedule import ONE, DenseLayer, Outer, Section, Step, operands_of, schedule_section, sections
 
 BLOCK = 64  # samples of a block: they are computed together
 TWO = 2 * LANES  # samples that a layer computes at once: lines are padded to a multiple

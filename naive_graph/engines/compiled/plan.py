@@ -23,12 +23,10 @@ from ...core.optional_deps import defer_sigint
 from ...errors import StaleNodeError
 from ..llvm.compile import MOST, compiled, estimate_cost
 from ..llvm.writer import LANES
-from ..passes.dense_layers import ONE, DenseLayer
 from ..passes.ir import IR, NONE, Lanes
-from ..passes.stages import Section
 from . import kernels
 from .generator import Generator
-from .schedule import Outer
+from .schedule import ONE, DenseLayer, Outer, Section
 
 Array = Any  # a NumPy array
 LINE = 64  # bytes of a cache line

@@ -1,17 +1,179 @@
-"""Schedule a section of samples: kernel calls for dense layers and outer products, straight-line code in between."""
+"""Schedule a plan after the passes: sections, and in those of samples the calls of kernels.
+
+A section has rows that are computed once (scalars), or rows computed for every sample (lanes):
+
+    stage 0    scalars    rows that depend on no sample: learning rates, norms of weights
+    stage 1    lanes      values and derivatives of every sample
+    stage 2    scalars    rows that depend on sums over the samples
+
+A section depends only on sections before it. Most plans have the three above; one
+whose samples need a sum over all samples (batch normalisation, say) has more.
+
+>>> from naive_graph import Graph, mean
+>>> from naive_graph.engines.passes.lowering import Lowering
+>>> x = Graph.PlaceHolder()
+>>> centred = x - mean(x)
+>>> loss = mean(centred * centred)
+>>> ir = Lowering(loss.tables, [loss.row], [], frozenset([x.row])).ir
+>>> print(ir)
+   0 leaf
+   1 leaf  (group 1)
+   2 total 1
+   3 div 2 0
+   4 sub 1 3  (group 1)
+   5 mul 4 4  (group 1)
+   6 total 5
+   7 div 6 0
+>>> [(part.stage, part.rows.tolist()) for part in sections(ir)]
+[(1, [2]), (2, [3]), (3, [4, 5, 6]), (4, [7])]
+
+A section of samples becomes kernel calls for dense layers and outer products, with straight-line code in between. A
+layer's outputs are dots over the same inputs: computed together, in tiles whose numbers stay in registers.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from ..passes.dense_layers import ONE, find_dense_layers
-from ..passes.ir import IR, REDUCE
-from ..passes.stages import Section
+import numpy as np
 
+from ..llvm.machine import machine
+from ..llvm.values import Ints
+from ..passes.ir import DOT, IR, NONE, REDUCE, TOTAL, Array, PlanColumns
+
+ONE = -2  # an input of a layer that is 1 for every sample
 LONGEST = 1_000  # rows of a region: LLVM's compile time grows with the square of its length
 DENSE_LEAST, OUTER_LEAST = 32, 24  # least weights of a layer, least results of an outer product: below, no kernel call
+
+
+class Section(NamedTuple):
+    """Rows that run together, in topological order. group: 0 for scalars, else the number of their sample group."""
+
+    stage: int
+    group: int
+    rows: Array
+
+
+def sections(ir: IR, wanted: Iterable[int] = ()) -> list[Section]:
+    """The plan's sections, in the order in which they run; leaves belong to none.
+
+    wanted: rows of results. A sample group of which only leaves are wanted gets an empty section, which exports them.
+    """
+    stages = np.zeros(len(ir), np.int32)
+    stage_rows(len(ir), ir.columns, stages)
+    computed = (ir.kinds >= 0) | (ir.kinds <= DOT)
+    collecting = (ir.kinds == TOTAL) | (ir.kinds == REDUCE)
+    runs_in = np.where(collecting, stages - 1, stages)
+    groups = ir.groups.copy()
+    for row in np.flatnonzero(collecting).tolist():
+        groups[row] = max(ir.groups[operand] for operand in ir.of(row) if operand >= 0)
+    parts = []
+    for stage in range(int(runs_in.max(initial=0)) + 1):
+        in_stage = computed & (runs_in == stage)
+        parts += [
+            Section(stage, group, np.flatnonzero(in_stage & (groups == group)).astype(np.int32))
+            for group in sorted(set(groups[in_stage].tolist()))
+        ]
+    fed = {int(ir.groups[row]) for row in wanted}.difference([0], (part.group for part in parts))
+    return parts + [Section(1, group, np.zeros(0, np.int32)) for group in sorted(fed)]
+
+
+@machine
+def stage_rows(rows: int, of: PlanColumns, stages: Ints) -> None:
+    """Number the stage of each row: even for scalars, odd for lanes; a sum over lanes has the stage after theirs."""
+    for row in range(rows):
+        collects = 1 if of.kinds[row] == TOTAL or of.kinds[row] == REDUCE else 0
+        stage = 1 if of.groups[row] > 0 else 0
+        for edge in range(of.starts[row], of.starts[row + 1]):
+            operand = of.operands[edge]
+            if operand >= 0:
+                before = stages[operand]
+                if of.groups[operand] == 0 and (of.groups[row] > 0 or collects):
+                    before += 1
+                if before > stage:
+                    stage = before
+        stages[row] = stage + 1 if collects else stage
+
+
+# --- dense layers and outer products ---
+
+
+class DenseLayer(NamedTuple):
+    """outputs[j] = bias[j] + sum over k of weights[j][k] * inputs[k], for every sample.
+
+    bias: NONE where there is none. An input may be ONE.
+    """
+
+    outputs: list[int]
+    inputs: list[int]
+    weights: list[list[int]]
+    bias: list[int]
+
+
+def find_dense_layers(ir: IR, section: Section) -> list[DenseLayer]:
+    """The layers of a section of samples: DOT rows over the same inputs.
+
+    >>> from naive_graph import Graph, total
+    >>> from naive_graph.engines.passes.lowering import Lowering
+    >>> a, b, c, d = weights = [Graph.Variable(value) for value in range(4)]
+    >>> x, y = Graph.PlaceHolder(), Graph.PlaceHolder()
+    >>> loss = total((a * x + b * y) * (c * x + d * y))
+    >>> wrt = [weight.row for weight in weights]
+    >>> ir = Lowering(loss.tables, [loss.row], wrt, frozenset([x.row, y.row])).ir
+    >>> for line in str(ir).splitlines()[6:10]:
+    ...     print(line)
+       6 dot 0*4 + 1*5  (group 1)
+       7 dot 2*4 + 3*5  (group 1)
+       8 mul 6 7  (group 1)
+       9 total 8
+    >>> (layer,) = find_dense_layers(ir, sections(ir)[0])
+    >>> layer.outputs, layer.inputs, layer.weights
+    ([6, 7], [4, 5], [[0, 1], [2, 3]])
+    """
+    alike = defaultdict(list)
+    for row in section.rows.tolist():
+        if ir.kinds[row] == DOT:
+            read = _parse_dot(ir, row)
+            if read is not None:
+                inputs, weights, bias = read
+                alike[inputs, bias >= 0].append((row, weights, bias))
+    return [
+        DenseLayer(
+            [row for row, *_ in rows],
+            list(inputs),
+            [weights for _, weights, _ in rows],
+            [bias for *_, bias in rows],
+        )
+        for (inputs, _), rows in alike.items()
+        if len(rows) >= 2
+    ]
+
+
+def _parse_dot(ir: IR, row: int) -> tuple[tuple[int, ...], list[int], int] | None:
+    """The inputs, weights and bias of a dot that is one output of a layer; None if it is not.
+
+    Where the bias comes first the sum begins with it; a scalar that is added
+    later is the weight of an input that is 1 for every sample.
+    """
+    pairs = ir.of(row)
+    bias = NONE
+    if pairs[1] == NONE and ir.groups[pairs[0]] == 0:
+        bias, pairs = pairs[0], pairs[2:]
+    inputs, weights = [], []
+    for x, y in zip(pairs[::2], pairs[1::2], strict=True):
+        alone = y == NONE and ir.groups[x] == 0
+        if not alone and (y == NONE or (ir.groups[x] > 0) == (ir.groups[y] > 0)):
+            return None
+        if alone:
+            inputs.append(ONE)
+            weights.append(x)
+        else:
+            fed, weight = (x, y) if ir.groups[x] > 0 else (y, x)
+            inputs.append(fed)
+            weights.append(weight)
+    return (tuple(inputs), weights, bias) if any(input_ != ONE for input_ in inputs) else None
 
 
 class Outer(NamedTuple):

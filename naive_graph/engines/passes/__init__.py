@@ -9,12 +9,9 @@ A plan is a list of operations (rows) stored as columns; passes transform it. Re
     reverse_symbolic    the reverse sweep appends rows, by templates of the partials, and `cotangents`
     cse                 nothing is computed twice, or for nobody
     softmax             what the shares of a softmax have in common stands there once
-    lowering            all of these, one after the other; `report` says in words what they did
+    lowering            all of these, one after the other; its `report` says in words what they did
 
-For who runs what is left, in `compiled/`:
-
-    stages              what varies with the sample, and what does not
-    dense_layers        dots over the same inputs
+What runs once and what runs for every sample, and which dots are a layer, is found by `compiled/schedule.py`.
 
 Why there is a sweep here besides core/sweep.py's stands at the top of `reverse_symbolic`.
 """
