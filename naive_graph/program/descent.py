@@ -32,7 +32,7 @@ from ..graph.graph import GraphType
 from ..graph.run_checks import report_invalid
 from .backends import CompiledBackend, ReferenceBackend
 from .inputs import Inputs, feed
-from .update import FORMULA, beside, describe_value, formula_of, made_by, memories_of
+from .update import FORMULA, describe_value, formula_of, made_by, memories_of
 
 LONGEST = 0.1  # seconds that run before a Ctrl-C is heard
 
@@ -226,13 +226,13 @@ def descend(answers: ReferenceBackend, inputs: Inputs, rule: Any, steps: Any, he
             if bar is not None:
                 bar.move_to(done)
     except KeyboardInterrupt as stop:
-        _finish(answers, inputs, rule, way, history[:done], keep)
+        _finish(answers, inputs, way, history[:done], keep)
         stop.add_note(f"minimize: stopped after {done:,} of {len(history):,} steps, whose weights are kept.")
         raise
     finally:
         if bar is not None:
             bar.close()
-    _finish(answers, inputs, rule, way, history, keep)
+    _finish(answers, inputs, way, history, keep)
     if answers.machine is not None:
         answers.machine.descent = way if way.rate is not None else None
     return history
@@ -256,22 +256,23 @@ def _next(chunk: int, took: float) -> int:
     return 2 * chunk if took < LONGEST / 2 else chunk
 
 
-def _finish(answers: ReferenceBackend, inputs: Inputs, rule: Any, way: Any, seen: Any, keep: Any) -> None:
+def _finish(answers: ReferenceBackend, inputs: Inputs, way: Any, seen: Any, keep: Any) -> None:
     """Keep the weights, unless something was infinite or NaN from the start, or that is forbidden."""
     weights = [way.weight(row) for row in answers.wrt]
-    bad = np.flatnonzero(~np.isfinite(seen))
-    if GraphType._on_invalid != "ignore" and (len(bad) or not all(map(math.isfinite, weights))):
-        report_invalid(_diagnose(answers, inputs, rule, bad), GraphType._on_invalid)
-    if not len(bad) or bad[0] > 0:
+    finite = np.isfinite(seen)
+    first_bad = None if finite.all() else int(finite.argmin())
+    if GraphType._on_invalid != "ignore" and (first_bad is not None or not all(map(math.isfinite, weights))):
+        report_invalid(_diagnose(answers, inputs, first_bad), GraphType._on_invalid)
+    if first_bad != 0:
         keep(weights)
 
 
-def _diagnose(answers: ReferenceBackend, inputs: Inputs, rule: Any, bad: Any) -> str:
+def _diagnose(answers: ReferenceBackend, inputs: Inputs, first_bad: int | None) -> str:
     """What went wrong, for the message: something in the graph before the first step, or the steps themselves."""
-    if len(bad) and bad[0] == 0:
+    if first_bad == 0:
         return f"minimize did not begin, and no Variable moved. {answers.culprit(inputs)}"
-    when = f"at step {bad[0]}" if len(bad) else "in the last step"
-    return f"minimize: the values left the range of numbers {when}. Take a smaller rate{beside(rule)}"
+    when = "in the last step" if first_bad is None else f"at step {first_bad}"
+    return f"minimize: the values left the range of numbers {when}. Take a smaller rate."
 
 
 def _select_runner(

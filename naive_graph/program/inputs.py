@@ -12,7 +12,7 @@ import numpy as np
 from ..core.number import floats, number, shortened
 from ..core.rules import Arithmetic
 from ..core.tables import Tables
-from ..errors import FeedError, NodeError, NumberError, PlaceHolderError
+from ..errors import FeedError, NodeError, PlaceHolderError
 from ..graph.node_factory import CURRENT
 from ..graph.nodes import Node, PlaceHolder, is_leaf_variable, is_tensor, rows_of
 from ..graph.run_checks import feed_items
@@ -198,23 +198,11 @@ def _array(values: Any, takes: str) -> Any:
     if not array.size and array.ndim:
         raise FeedError(f"{takes}, of one sample at least; this array of shape {array.shape} has no sample in it.")
     if array.dtype.kind not in "fiu":
-        raise FeedError(
-            f"{takes}; not an array of shape {array.shape} and kind {array.dtype}. {_conversion_hint(array)}"
-        )
+        what = f"an array of shape {array.shape} and kind {array.dtype}"
+        raise FeedError(f"{takes}; not {what}. Convert it first: np.array(values, float).")
     if hasattr(values, "mask") and np.ma.is_masked(values):
         raise FeedError(f"{takes}; of this array some are masked. Choose numbers for them: values.filled(0.0).")
     return array
-
-
-def _conversion_hint(array: Any) -> str:
-    """The advice how an array of something else becomes one of numbers."""
-    if array.dtype.names:
-        return "Take the columns of the table: np.column_stack([table[name] for name in table.dtype.names])."
-    if array.dtype.kind in "US":
-        return "What is read from a file is text at first: np.array(rows, float)."
-    if array.dtype.kind == "c":
-        return "Use its parts: z.real and z.imag."
-    return "Convert it first: np.array(values, float)."
 
 
 def _is_plain_float_array(values: Any, dimensions: int) -> bool:
@@ -230,23 +218,12 @@ def _add_scalar_input(fed: Inputs, slot: InputSlot, values: Any) -> None:
     label = slot.label(fed.tables)
     takes = f"{label} takes a number, or a row of numbers, one for each sample"
     if getattr(values, "ndim", 0) == 0 and not isinstance(values, (list, tuple, range)):
-        fed.numbers[slot.rows[0]] = _one_number(values, label, takes)
+        fed.numbers[slot.rows[0]] = number(values, label)
         return
     batch = _array(values, takes)
     if batch.ndim != 1:
-        flat = f" Give its {batch.size} numbers in one row: array.ravel()." if 1 in batch.shape else ""
-        raise FeedError(f"{takes}; not an array of shape {batch.shape} and kind {batch.dtype}.{flat}")
+        raise FeedError(f"{takes}; not an array of shape {batch.shape} and kind {batch.dtype}. One row: array.ravel().")
     fed.batches.append(Batch(slot.rows, floats(batch, label)[None]))
-
-
-def _one_number(values: Any, label: str, takes: str) -> float:
-    if isinstance(values, Node):
-        raise NumberError(f"{takes}, not {CURRENT.tables.label(values.row)}. Feed what it holds: node.value.")
-    if isinstance(values, Mapping) and values:
-        raise FeedError(f"{takes}, not a {type(values).__name__}. What is fed by name is named so: feed={{p: 1.0}}.")
-    if hasattr(values, "__iter__") and not isinstance(values, (str, bytes, Mapping)) and not hasattr(values, "shape"):
-        raise FeedError(f"{takes}, not a {type(values).__name__}. Make a list of it: list(values).")
-    return number(values, label)
 
 
 def _add_array_input(fed: Inputs, slot: InputSlot, values: Any) -> None:
@@ -261,26 +238,15 @@ def _add_array_input(fed: Inputs, slot: InputSlot, values: Any) -> None:
     )
     array = _array(values, takes)
     if array.shape[-len(shape) :] != shape or array.ndim > len(shape) + 1:
-        raise FeedError(f"{takes}, not one of shape {array.shape} and kind {array.dtype}.{_shape_hint(slot, array)}")
+        hint = ""
+        if slot.leaf is not None and array.ndim and array.shape[1:] == shape[1:]:
+            hint = f" The tensor has {shape[0]} samples, not {len(array)}. Make a Program for each number of them."
+        raise FeedError(f"{takes}, not one of shape {array.shape} and kind {array.dtype}.{hint}")
     numbers = floats(array, takes).reshape(-1, len(rows))
     if array.ndim == len(shape):
         fed.numbers.update(zip(rows, numbers[0].tolist(), strict=True))
     else:
         fed.batches.append(Batch(rows, numbers.T))
-
-
-def _shape_hint(slot: InputSlot, array: Any) -> str:
-    """The advice how an array could be made to fit."""
-    count, shape = len(slot.rows), slot.shape
-    if slot.leaf is None:
-        if array.ndim == 2 and len(array) == count:
-            return " Its lines are columns here: array.T."
-        return " Give each sample a line of its own: array.reshape(-1, 1)." if array.ndim == count == 1 else ""
-    if array.size == count:
-        return f" Give it array.reshape({', '.join(map(str, shape))})."
-    if array.ndim == len(shape) and array.shape[1:] == shape[1:]:
-        return f" The tensor has {shape[0]} samples, not {len(array)}. Make a Program for each number of them."
-    return ""
 
 
 def too_many_inputs_error(tables: Tables, inputs: Sequence[InputSlot], count: int) -> FeedError:

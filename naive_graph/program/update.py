@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from numbers import Real
 from typing import Any
@@ -27,7 +27,8 @@ def formula_of(rule: Any) -> Callable[..., Any]:
     if not isinstance(rule, (Real, Decimal)):
         raise NumberError(
             "minimize takes a rate such as 0.1, or an update formula such as naive_graph.training.formulas.adam, "
-            f"not {describe_value(rule)}.{_repair(rule)}"
+            f"not {describe_value(rule)}. What moves is named in wrt: Program(loss, wrt=[x]).minimize(0.1). "
+            "A trainer takes its own steps, and one rate serves all weights."
         )
     rate = number(rule, "A rate")
     if not math.isfinite(rate):
@@ -45,35 +46,7 @@ def describe_value(thing: Any) -> str:
         return f"a {type(thing).__name__} of {len(thing)}"
     if hasattr(thing, "shape") and not isinstance(thing, Real):
         return f"an array of shape {tuple(thing.shape)}"
-    return f"a trainer, {type(thing).__name__}" if _trains(thing) else shortened(thing)
-
-
-def _trains(thing: Any) -> bool:
-    return hasattr(thing, "update") and hasattr(thing, "formula")
-
-
-def _repair(rule: Any) -> str:
-    if _trains(rule):
-        return " A trainer takes its own steps. Its formula can be had: minimize(naive_graph.training.formulas.adam)."
-    items = getattr(rule, "flat", rule)  # of an array of NumPy's each element, not each line
-    several = isinstance(rule, Iterable) and hasattr(rule, "__len__") and not isinstance(rule, (str, bytes, dict))
-    if isinstance(rule, Arithmetic) or (several and any(isinstance(item, Arithmetic) for item in items)):
-        return " What moves is named in wrt: Program(loss, wrt=[x]).minimize(0.1)."
-    if getattr(rule, "shape", None) == ():
-        return " Write float(rate)."
-    if several:
-        return " One rate serves all weights; of one for each, write: program.weights -= rates * program().gradient."
-    return ""
-
-
-def beside(rule: Any) -> str:
-    """How the advice "Take a smaller rate" ends: with the rate, if the rule is one."""
-    if callable(rule):
-        return "."
-    rate = float(rule)
-    steps = f"{rate:.0f}"
-    meant = f" If {steps} steps were meant: minimize(0.1, steps={steps})." if rate > 1 and rate.is_integer() else ""
-    return f" than {rate}.{meant}"
+    return shortened(thing)
 
 
 def made_by(formula: Callable[..., Any], given: Sequence[Any], time: dict[str, Any]) -> Sequence[Any]:

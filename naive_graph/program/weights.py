@@ -100,15 +100,12 @@ class ArrayWeights:
 
 
 def _check(array: Any) -> None:
-    if isinstance(array, np.ma.MaskedArray):
-        raise FeedError("weights= takes a plain array, not a masked one. Choose numbers for it: array.filled(0.0).")
-    if not isinstance(array, np.ndarray) or array.dtype != np.float64 or array.ndim != 1:
-        what = (
-            f"one of shape {array.shape} and kind {array.dtype}" if isinstance(array, np.ndarray) else shortened(array)
-        )
+    plain = isinstance(array, np.ndarray) and not isinstance(array, np.ma.MaskedArray)
+    flat = plain and array.dtype == np.float64 and array.dtype.isnative and array.ndim == 1
+    if not flat or not array.flags.c_contiguous or not array.flags.aligned:
+        what = f"of kind {array.dtype} and shape {array.shape}" if plain else shortened(array)
         raise FeedError(
-            f"weights= takes a flat array of float64, which is read where it lies, not {what}. "
-            "Make one, and keep it: w = np.array(weights, float).ravel()."
+            f"weights= takes a flat array of float64 that is not masked, whose elements lie side by side and are read "
+            f"where they lie, not {type(array).__name__} {what}. Make one, and keep it: "
+            "w = np.array(weights, float).ravel()."
         )
-    if not array.flags.c_contiguous or not array.dtype.isnative or not array.flags.aligned:
-        raise FeedError("weights= takes an array whose elements lie side by side. Copy it: np.ascontiguousarray(w).")

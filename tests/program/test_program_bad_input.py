@@ -190,17 +190,12 @@ def kinds():
     """What beginners hold for numbers: what it is, and what the message tells them to write."""
     table = np.array([(1.0, 2.0)], dtype=[("x", float), ("y", float)])
     return [
-        (["1.0", "2"], r"np\.array\(rows, float\)"),
-        (table, r"np\.column_stack"),
+        (["1.0", "2"], r"np\.array\(values, float\)"),
+        (table, r"np\.array\(values, float\)"),
         (np.array([1.0, None]), r"np\.array\(values, float\)"),
         ([True, False], r"np\.array\(values, float\)"),
-        (np.ones(2, complex), r"z\.real"),
         (np.ma.array([1.0, 2.0], mask=[0, 1]), r"masked.*values\.filled\(0\.0\)"),
-        ({1.0, 2.0}, r"not a set\. Make a list of it: list\(values\)"),
-        ((k for k in range(3)), r"not a generator\. Make a list of it"),
-        ({"p": 1.0}, r"not a dict.*feed=\{p: 1\.0\}"),
         (np.ones((3, 1)), r"array\.ravel\(\)"),
-        (Variable(1.0, name="x"), r"not Variable 'x'\. Feed what it holds: node\.value"),
     ]
 
 
@@ -220,14 +215,6 @@ def test_an_array_of_which_nothing_is_masked_is_taken():
 
 def test_a_range_is_a_row_of_numbers():
     assert ask(range(3)).value.tolist() == [0.0, 1.0, 4.0]
-
-
-def test_columns_that_lie_are_told_to_stand():
-    p, q = PlaceHolder(), PlaceHolder()
-    with pytest.raises(FeedError, match=r"not one of shape \(2, 3\) .*array\.T"):
-        Program(p * q, inputs=[[p, q]])([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
-    with pytest.raises(FeedError, match=r"not one of shape \(3,\) .*array\.reshape\(-1, 1\)"):
-        Program(p * p, inputs=[[p]])([1.0, 2.0, 3.0])
 
 
 @pytest.mark.parametrize("engine", ENGINES)

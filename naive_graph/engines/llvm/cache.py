@@ -6,7 +6,7 @@ however many processes write. If the disk cannot be written to, nothing is cache
 The code will run as the user, so files that another user could write are not read.
 
 The folder is limited to some 256 MB. Each process that writes to it checks its size
-once, and removes the least recently used files. A file's modification time is the day
+once, and removes the least recently used files. A file's modification time says when
 it was last used; wrong clocks spoil only the order of removal.
 """
 
@@ -15,20 +15,16 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-import time
 import warnings
-from collections.abc import Iterator
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
-from typing import NamedTuple
 
 from ...core.files import user_folder
 from ...errors import FolderError
 
 DIGEST = 32  # bytes
 MOST, ROOM = 256 << 20, 64 << 20  # bytes: the limit of all files together, and how far below it pruning goes
-DAY = 86_400.0  # seconds: the precision of a file's time of use, so that a read seldom updates it
 OURS = re.compile(r"[0-9a-f]{64}\.o(\..*\.new)?")  # the folder may be somebody's own, with other files in it
 
 _refused: set[Path | None] = set()  # folders for which a warning was given; None: that there is no folder
@@ -55,7 +51,8 @@ def read(name: str) -> bytes | None:
         return None
     digest, code = content[:DIGEST], content[DIGEST:]
     if ours and _digest(name, code) == digest:
-        _mark_used(path)
+        with suppress(OSError):
+            os.utime(path)  # it was used now
         return code
     warnings.warn(f"The compiled code in {path} is damaged. It is compiled anew.", RuntimeWarning, stacklevel=2)
     return None
@@ -116,45 +113,23 @@ def _warn_once(directory: Path | None, message: str) -> None:
         warnings.warn(message, RuntimeWarning, stacklevel=3)
 
 
-def _mark_used(path: Path) -> None:
-    """Note that the file was used today, if that is not noted yet and the disk lets us."""
-    with suppress(OSError):
-        if abs(time.time() - path.stat().st_mtime) > DAY:  # also if it is from the future
-            os.utime(path)
-
-
-class _CachedFile(NamedTuple):
-    """A cached file. They sort in the order of removal: those from the future first, then least recently used."""
-
-    possible: bool
-    used: float
-    path: str
-    size: int
-
-
 def prune(place: Path) -> None:
-    """Remove least recently used files until there is space, and old temporary files of killed processes.
+    """Remove least recently used files until there is space.
 
     Other processes may read, write and prune meanwhile: a file that has vanished counts as removed, one that cannot
     be removed stays, and one that is removed too early is compiled again.
     """
-    files = sorted(_files(place))
-    now, size = time.time(), sum(file.size for file in files)
-    most = MOST - ROOM if size > MOST else MOST
-    for file in files:
-        half = file.path.endswith(".new") and abs(now - file.used) > DAY
-        if half or size > most:
-            with suppress(OSError):
-                Path(file.path).unlink(missing_ok=True)  # missing: another process removed it, and there is room too
-                size -= file.size
-
-
-def _files(directory: Path) -> Iterator[_CachedFile]:
-    """All files of ours, as far as they can be seen."""
-    soon = time.time() + DAY
-    with suppress(OSError), os.scandir(directory) as entries:
+    files = []
+    with suppress(OSError), os.scandir(place) as entries:
         for entry in entries:
             with suppress(OSError):
                 if OURS.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
                     seen = entry.stat(follow_symlinks=False)
-                    yield _CachedFile(seen.st_mtime <= soon, seen.st_mtime, entry.path, seen.st_size)
+                    files.append((seen.st_mtime, entry.path, seen.st_size))
+    size = sum(taken for _, _, taken in files)
+    most = MOST - ROOM if size > MOST else MOST
+    for _, path, taken in sorted(files):
+        if size > most:
+            with suppress(OSError):
+                Path(path).unlink(missing_ok=True)
+                size -= taken
