@@ -151,8 +151,8 @@ class Graph(ByName, metaclass=GraphType):
                 return
             rows = rows_of(targets, "Graph.forward")
             fed = run_checks.validate_feed({} if feed is None else feed)
-            direct, tell = engine_without_plan(engine, tables), run_checks.warning_callback(cls.on_invalid)
-            if direct is None or not direct.forward(tables, rows, fed, engine is not None, tell):
+            direct = engine_without_plan(engine, tables)
+            if direct is None or not direct.forward(tables, rows, fed, engine is not None):
                 cls._forward(tables, rows, fed, engine)
 
     @classmethod
@@ -209,7 +209,7 @@ class Graph(ByName, metaclass=GraphType):
         if direct is not None and results is not None:
             if not rows:
                 run_checks.check_results(tables, results)
-            grads = direct.backward(tables, results, engine is not None, run_checks.warning_callback(cls.on_invalid))
+            grads = direct.backward(tables, results, engine is not None)
             if grads is not None:
                 run_checks.replace_grads(tables, grads, accumulate)
                 if engine is None and "quick" not in tables.cache and should_compile(tables):

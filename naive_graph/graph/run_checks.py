@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from array import array
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 from math import isfinite
 from typing import Any
@@ -178,11 +178,6 @@ def check_grads(
     if not all(isfinite(adjoints[step]) for step in plan.leaves() if wanted[step]):
         seeds = dict.fromkeys(plan.targets, 1.0)
         report_invalid(nan_trace.explain_backward(tables, plan, values, seeds, wanted), on_invalid)
-
-
-def warning_callback(on_invalid: str) -> Callable[[Callable[[], str]], None]:
-    """A callback that warns or raises; it takes a function that makes the message, called only if needed."""
-    return lambda message: None if on_invalid == "ignore" else report_invalid(message(), on_invalid)
 
 
 def report_invalid(message: str, on_invalid: str) -> None:

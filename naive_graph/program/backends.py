@@ -107,19 +107,13 @@ class ReferenceBackend:
             return float(self.weights.array[self.weights.places[row]])
         return self.tables.values[row]
 
-    def replay_query(self, inputs: Inputs) -> Found:
-        """The answers again, where some are not finite: by the reference engine, or the direct one if it is large."""
-        large = len(self.tables) > direct.MOST_REPLAYED and self.question.engine != "reference"
-        answer = self.on_columns(inputs, lambda message: None) if large else None
-        return ReferenceBackend.__call__(self, inputs) if answer is None else answer
-
-    def on_columns(self, inputs: Inputs, tell: Any) -> Found | None:
-        """The direct engine's answers; None where it cannot. tell: see there."""
+    def on_columns(self, inputs: Inputs) -> Found | None:
+        """The direct engine's answers; None where it cannot."""
         leaves = self.weights.places if self.weights is not None else ()
         numbers = {**inputs.numbers, **{row: self._held(row) for row in leaves if row not in inputs.numbers}}
         targets = list(dict.fromkeys(self.rows))
         with self.tables.lock:
-            answer = direct.evaluate_and_differentiate(self.tables, targets, numbers, self.wrt, tell)
+            answer = direct.evaluate_and_differentiate(self.tables, targets, numbers, self.wrt)
         if answer is None:
             return None
         values, slopes = (dict(zip(targets, column)) for column in answer)
@@ -128,11 +122,6 @@ class ReferenceBackend:
 
     def culprit(self, inputs: Inputs) -> str:
         """Which node went wrong first, and for which sample."""
-        messages: list[Any] = []
-        if not inputs.batches and len(self.tables) > direct.MOST_REPLAYED and self.question.engine != "reference":
-            self.on_columns(inputs, messages.append)
-        if messages:
-            return str(messages[0]())
         plan, batched = self.plan, [row for batch in inputs.batches for row in batch.rows]
         step_of = {row: step for step, row in enumerate(plan.rows)}
         targets, wrt = [step_of[row] for row in self.rows], [step_of[row] for row in self.wrt]
@@ -166,7 +155,7 @@ class DirectBackend(ReferenceBackend):
         self.placeholders = ran[np.array(asked.tables.operators)[ran] == PLACEHOLDER].tolist()
 
     def __call__(self, inputs: Inputs) -> Found:
-        found = self.on_columns(inputs, lambda message: None)
+        found = self.on_columns(inputs)
         return super().__call__(inputs) if found is None else found
 
     def explain(self, times: bool = True) -> str:
@@ -221,7 +210,7 @@ class CompiledBackend(ReferenceBackend):
             values, *slopes = [pick.reader(code)() for pick in self.picks]
             # The code looks at whole lines; of what is asked for all may be finite.
             finite = code.out.item(-1) == 0.0 or all_finite([values, *slopes])
-        return (as_list(values), slopes, finite) if finite or inputs.batches else self.replay_query(inputs)
+        return (as_list(values), slopes, finite) if finite or inputs.batches else super().__call__(inputs)
 
     def _wait(self) -> None:
         """Count the level runs; after enough of them have code made beside them, and move there."""

@@ -3,9 +3,6 @@
 Each function returns False or None if it could not run. Then the tables are unchanged,
 and the reference engine must run (and report the error): something is missing, stale,
 cyclic or not finite, or a rule cannot be compiled. The caller holds the tables' lock.
-
-For a large graph, the first value that is not finite is found here: the reference engine
-would need 6 us and 500 bytes for each row. tell: called with a function that gives the message.
 """
 
 from __future__ import annotations
@@ -15,15 +12,12 @@ import warnings
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache as once
-from math import isfinite
 from typing import Any, NamedTuple
 
-from ...core.nan_trace import explain_call, explain_leaf, explain_share
 from ...core.optional_deps import defer_sigint
 from ...core.origin import user_stacklevel
-from ...core.rules import BY_NUMBER
-from ...core.sweep import REFERENCE_ONLY, Contributed
-from ...core.tables import PLACEHOLDER, VARIABLE, Tables
+from ...core.sweep import REFERENCE_ONLY
+from ...core.tables import Tables
 from ...core.waiting import NewRows
 from ...errors import EngineWarning
 from ..llvm.compile import LOCK
@@ -33,9 +27,6 @@ from . import kernel
 from .table import Table
 
 KEY = "direct"
-LEAVES = VARIABLE, PLACEHOLDER
-MOST_REPLAYED = 100_000  # rows that the reference engine runs again, to name what is not finite: half a second
-Tell = Callable[[Callable[[], str]], None]
 NOWHERE: array[Any] = array("d")
 
 
@@ -57,8 +48,8 @@ class Kernel:
     def room(self, widest: int) -> tuple[array[float], array[int]]:
         """Where the operands of one row lie, and behind them its partials; where they are, and which are wanted."""
         room = self.scratch
-        if len(room[0]) < 2 * widest + 5:
-            room = self.scratch = array("d", bytes(16 * widest + 40)), array("i", bytes(8 * widest))
+        if len(room[0]) < 2 * widest:
+            room = self.scratch = array("d", bytes(16 * widest)), array("i", bytes(8 * widest))
         return room
 
     def written_rows(
@@ -98,33 +89,6 @@ class SortedGraph(NamedTuple):
         """The rows that run, in Kahn's order."""
         return self.drawn[4][: self.sizes[kernel.SORTED]]
 
-    @property
-    def large(self) -> bool:
-        """Whether the reference engine would take too long to find what is not finite."""
-        return self.sizes[kernel.SORTED] > MOST_REPLAYED
-
-    def describe_first_nonfinite(self, tables: Tables, values: array[float]) -> str:
-        """The message for the first value that is not finite: a leaf if there is one, else an operator."""
-        import numpy as np
-
-        operators, rows = self.drawn[0], np.frombuffer(self.rows, np.int32)
-        wild = rows[~np.isfinite(np.frombuffer(values)[rows])].tolist()
-        row = next((row for row in wild if operators[row] < 0), wild[0])
-        if operators[row] < 0:
-            return explain_leaf(tables, row, values[row])
-        operands = [values[operand] for operand in self.operands(row)]
-        return explain_call(tables, row, BY_NUMBER[operators[row]], operands, values[row])
-
-    def operands(self, row: int) -> list[int]:
-        """As `tables.operands`, which asks for all edges first."""
-        _, _, sources, begins, _, _ = self.drawn
-        operand_rows: list[int] = []
-        while row >= 0:
-            mine = sources[begins[row] : begins[row + 1]].tolist()
-            row = ~mine.pop(0) if mine and mine[0] < 0 else -1
-            operand_rows[:0] = mine
-        return operand_rows
-
 
 @once
 def shared_kernel() -> Kernel:
@@ -140,10 +104,10 @@ def _first_kernel() -> Kernel:
     return kernel
 
 
-def forward(tables: Tables, targets: Sequence[int], fed: Mapping[int, float], warn: bool, tell: Tell) -> bool:
+def forward(tables: Tables, targets: Sequence[int], fed: Mapping[int, float], warn: bool) -> bool:
     """Evaluate the targets, or the whole graph."""
     order, now = sort_for(tables, targets), tables.tick()
-    evaluation = None if order is None else run_evaluation(tables, order, fed, now, warn, tell)
+    evaluation = None if order is None else run_evaluation(tables, order, fed, now, warn)
     if evaluation is None:
         return False
     if fed:
@@ -154,38 +118,36 @@ def forward(tables: Tables, targets: Sequence[int], fed: Mapping[int, float], wa
     return True
 
 
-def backward(tables: Tables, targets: Sequence[int], warn: bool, tell: Tell) -> array[float] | None:
+def backward(tables: Tables, targets: Sequence[int], warn: bool) -> array[float] | None:
     """The gradients of the sum of the targets, of all rows; None where it did not run."""
     cached_order = tables.cache.get((KEY,))  # what forward sorted serves, unless a target was absorbed
     status, grads = (
         (kernel.UNSORTED, NOWHERE)
         if cached_order is None
-        else run_reverse_sweep(tables, cached_order, targets, None, warn, tell)
+        else run_reverse_sweep(tables, cached_order, targets, None, warn)
     )
     if status == kernel.UNSORTED:
         order = sort_for(tables, targets)
         status, grads = (
-            (kernel.ELSEWHERE, NOWHERE)
-            if order is None
-            else run_reverse_sweep(tables, order, targets, None, warn, tell)
+            (kernel.ELSEWHERE, NOWHERE) if order is None else run_reverse_sweep(tables, order, targets, None, warn)
         )
     return grads if status == 0 else None
 
 
 def evaluate_and_differentiate(
-    tables: Tables, targets: Sequence[int], fed: Mapping[int, float], wrt: Sequence[int], tell: Tell
+    tables: Tables, targets: Sequence[int], fed: Mapping[int, float], wrt: Sequence[int]
 ) -> tuple[list[float], list[list[float]]] | None:
     """The targets' values, and of each its derivatives with respect to some leaves; None where it did not run.
 
     Nothing is written. fed: leaves' numbers that hold in place of the tables'.
     """
     order = sort_for(tables, targets)
-    evaluation = None if order is None else run_evaluation(tables, order, fed, tables.clock, True, tell)
+    evaluation = None if order is None else run_evaluation(tables, order, fed, tables.clock, True)
     if order is None or evaluation is None:
         return None
     slopes = []
     for target in targets if wrt else ():
-        status, grads = run_reverse_sweep(tables, order, [target], evaluation, True, tell)
+        status, grads = run_reverse_sweep(tables, order, [target], evaluation, True)
         if status != 0:
             return None
         slopes.append([grads[row] for row in wrt])
@@ -238,7 +200,7 @@ def by_consumer(sources: array[int], consumers: array[int]) -> array[int]:
 
 
 def run_evaluation(
-    tables: Tables, order: SortedGraph, fed: Mapping[int, float], now: int, warn: bool, tell: Tell
+    tables: Tables, order: SortedGraph, fed: Mapping[int, float], now: int, warn: bool
 ) -> tuple[array[float], array[int]] | None:
     """All values, and when each was written or computed; None where it did not run. now: the number of this run."""
     machine, sizes = shared_kernel(), order.sizes[:]
@@ -253,11 +215,7 @@ def run_evaluation(
         columns = (order.results, sizes, machine.table.addresses, values, stamps, *room)
         return machine.evaluate(*order.at, *addresses(columns))
 
-    status = run_kernel(tables, call, warn)
-    if status == kernel.WILD and order.large:
-        tell(lambda: order.describe_first_nonfinite(tables, values))
-        status = 0
-    return (values, stamps) if status == 0 else None
+    return (values, stamps) if run_kernel(tables, call, warn) == 0 else None
 
 
 def run_reverse_sweep(
@@ -266,7 +224,6 @@ def run_reverse_sweep(
     targets: Sequence[int],
     known: tuple[array[float], array[int]] | None,
     warn: bool,
-    tell: Tell,
 ) -> tuple[int, array[float]]:
     """Run the reverse sweep; returns the kernel's status and gradients. known: values, stamps; None: the tables'."""
     machine = shared_kernel()
@@ -284,24 +241,7 @@ def run_reverse_sweep(
         return machine.differentiate(*order.at, *addresses(columns))
 
     status = run_kernel(tables, call, warn)
-    if status == kernel.WILD and order.large:
-        sizes[kernel.LOOKING] = 1
-        status = run_kernel(tables, call, warn)
-        operators = order.drawn[0]
-        if status == 0 and any(not isfinite(grads[row]) and operators[row] in LEAVES for row in order.rows):
-            offset, values = 2 * sizes[kernel.WIDEST], tables.values if known is None else known[0]
-            tell(lambda: _first_nonfinite_contribution(tables, order, room[0][offset : offset + 5], values))
     return status, grads
-
-
-def _first_nonfinite_contribution(
-    tables: Tables, order: SortedGraph, wild: Sequence[float], values: Sequence[float]
-) -> str:
-    """Which contribution was the first that made a gradient infinite or NaN. wild: what the kernel wrote down."""
-    consumer, position, (partial, incoming, total) = int(wild[0]), int(wild[1]), wild[2:]
-    operands = order.operands(consumer)
-    event = Contributed(operands[position], consumer, position, partial, incoming, incoming * partial, total)
-    return explain_share(tables, event, BY_NUMBER[order.drawn[0][consumer]], [values[operand] for operand in operands])
 
 
 def run_kernel(tables: Tables, call: Callable[[], int], warn: bool) -> int:

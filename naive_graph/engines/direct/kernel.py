@@ -24,7 +24,7 @@ ELSEWHERE, UNSORTED, MIXED, WILD = -1, -2, -3, -4
 # Indices into `sizes`: inputs of the sort; its results; inputs of a sweep; FIRST_ASKED: the first requested row.
 ROWS, EDGES, ROOM, ASKED = 0, 1, 2, 3
 SORTED, WIDEST, RESULTS, ABSORBING = 4, 5, 6, 7
-NOW, REDRAWN, GROUPED, LOOKING, FIRST_ASKED = 8, 9, 10, 11, 12
+NOW, REDRAWN, GROUPED, FIRST_ASKED = 8, 9, 10, 11
 ENTRIES = 3  # of a rule in the table: its value, its partials, whether it selects
 NEVER, CONSTANT, PLACEHOLDER, MOST_MERGED = 0, -1, -3, 32  # as in the tables
 NO_ROW, ROW_BEFORE, CUT = -1, -2, -3  # as there
@@ -350,12 +350,7 @@ def mark_absorbed(of: DrawnGraph, sizes: Longs, line: RunOrder) -> None:
 def differentiate(
     of: DrawnGraph, line: RunOrder, sizes: Longs, rules: Longs, known: Known, grads: Floats, xs: Floats, ids: Ints
 ) -> int:
-    """Add up all gradients of the rows that are asked for, each from a seed of 1. grads: 0 everywhere.
-
-    Where one is infinite or NaN, that is all, unless sizes[LOOKING]: then what made the first one so is written down
-    behind the partials: row, position, partial, what came in, the sum.
-    """
-    looking = sizes[LOOKING]
+    """Add up all gradients of the rows that are asked for, each from a seed of 1. grads: 0 everywhere."""
     rows, widest, evaluated, unseen = sizes[ROWS], sizes[WIDEST], known.stamps[sizes[FIRST_ASKED]], sizes[ASKED]
     for row in range(rows):
         line.marks[row] = 0
@@ -375,7 +370,7 @@ def differentiate(
         if kind < 0:
             if mark and kind != CONSTANT and known.stamps[row] > evaluated:
                 return ELSEWHERE
-            if g - g != 0.0 and not sizes[LOOKING]:
+            if g - g != 0.0:
                 return WILD
         elif mark:
             count = of.degrees[row]
@@ -385,13 +380,13 @@ def differentiate(
                 ids[widest + i] = of.operators[ids[i]] != CONSTANT
                 line.marks[ids[i]] = line.marks[ids[i]] | REACHED
             if mark & RECEIVED:
-                if g - g != 0.0 and not sizes[LOOKING]:
+                if g - g != 0.0:
                     return WILD
                 if rules[ENTRIES * kind + 1] == 0:
                     return kind + 1
                 call_partials(rules, ENTRIES * kind + 1, xs, count, known.values[row], ids[widest:], xs[widest:])
                 how = (mark & TAKEN) + SELECTS * (rules[ENTRIES * kind + 2] != 0)
-                looking = contribute(row, count, how, looking, line, grads, OperandRoom(xs, ids, widest))
+                contribute(row, count, how, line, grads, OperandRoom(xs, ids, widest))
     if unseen:
         return UNSORTED
     if sizes[ABSORBING]:
@@ -420,11 +415,10 @@ class OperandRoom(NamedTuple):
     widest: int
 
 
-def contribute(row: int, count: int, how: int, looking: int, line: RunOrder, grads: Floats, room: OperandRoom) -> int:
+def contribute(row: int, count: int, how: int, line: RunOrder, grads: Floats, room: OperandRoom) -> None:
     """Add a row's contribution to the gradient of each wanted operand; a branch that was not taken receives 0.
 
-    how: TAKEN if the row itself was taken, and SELECTS if it chooses a branch. Gives whether to go on looking for
-    what makes a sum infinite or NaN.
+    how: TAKEN if the row itself was taken, and SELECTS if it chooses a branch.
     """
     g = grads[row]
     for i in range(count):
@@ -439,8 +433,3 @@ def contribute(row: int, count: int, how: int, looking: int, line: RunOrder, gra
             mark = line.marks[operand]
             grads[operand] = grads[operand] + share if mark & RECEIVED else share
             line.marks[operand] = mark | RECEIVED | passes
-            if looking and grads[operand] - grads[operand] != 0.0:
-                looking, offset = 0, 2 * room.widest
-                room.xs[offset], room.xs[offset + 1], room.xs[offset + 2] = row, i, partial
-                room.xs[offset + 3], room.xs[offset + 4] = g, grads[operand]
-    return looking
