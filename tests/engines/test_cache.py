@@ -126,13 +126,13 @@ def test_one_entry_in_anothers_place_is_reported_and_compiled_anew(place, monkey
 @pytest.mark.skipif(not hasattr(os, "geteuid"), reason="a system without owners")
 def test_a_folder_that_others_can_write_is_not_used_and_this_is_said_once(place, monkeypatch):
     half()
-    before = [file.stat().st_mtime_ns for file in files(place)]
+    before = [file.stat().st_ino for file in files(place)]
     place.chmod(0o777)
     monkeypatch.setattr(compile, "_LIBRARIES", {})
     with pytest.warns(RuntimeWarning, match="Others may write in .*chmod go-w") as caught:
         assert half() == 1.5
         compiled(HALF.replace("half", "same"))
-    assert len(caught) == 1 and [file.stat().st_mtime_ns for file in files(place)] == before
+    assert len(caught) == 1 and [file.stat().st_ino for file in files(place)] == before
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid"), reason="a system without owners")
@@ -239,14 +239,14 @@ def child(place, engine):
 
 def test_a_second_process_loads_what_the_first_one_compiled(place):
     first = child(place, "compiled").communicate(timeout=120)[0]
-    before = [(file, file.stat().st_mtime_ns) for file in files(place)]
+    before = [(file, file.stat().st_ino) for file in files(place)]
     second = child(place, "compiled").communicate(timeout=120)[0]
-    assert first == second and before == [(file, file.stat().st_mtime_ns) for file in files(place)]
+    assert first == second and before == [(file, file.stat().st_ino) for file in files(place)]
 
-
-DAY = 86_400.0  # seconds
 
 # --- what was not used for long -----------------------------------------------
+
+DAY = 86_400.0  # seconds
 
 
 def named(number):
