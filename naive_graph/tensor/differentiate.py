@@ -31,18 +31,24 @@ from .sparse_selector import identity
 
 Predecessors = Callable[[TensorNode], Iterable[TensorNode]]  # a node's predecessors in a traversal
 SOURCES: Predecessors = attrgetter("sources")  # by composition
+READS: Predecessors = attrgetter("reads")  # by kernels where nodes have them, else by composition
 BEHIND: Predecessors = attrgetter("backward_sources")  # by backward kernels where nodes have them, else by composition
 
 
 def ancestors(
-    outputs: Iterable[TensorNode], after_serial: int = -1, predecessors: Predecessors = SOURCES
+    outputs: Iterable[TensorNode],
+    predecessors: Predecessors = SOURCES,
+    among: Callable[[TensorNode], bool] = lambda node: True,
 ) -> list[TensorNode]:
-    """The outputs and their ancestors in topological order. after_serial: only nodes with a larger serial."""
+    """The outputs and their ancestors in topological order.
+
+    among: whether a node counts; the traversal goes no further than one that does not.
+    """
     visited: dict[TensorNode, None] = {}
     waiting = list(outputs)
     while waiting:
         node = waiting.pop()
-        if node not in visited and node.serial > after_serial:
+        if node not in visited and among(node):
             visited[node] = None
             waiting.extend(predecessors(node))
     return sorted(visited, key=lambda node: node.serial)
@@ -166,7 +172,8 @@ def differentiate_call(
         return calculus.algebra.expression(call, [adjoint, *values], operand_positions)
     one = calculus.algebra.constant(np.ones(node.shape))
     derivatives = calculus.algebra.expression(call, [one, *values], operand_positions)
-    new_nodes = ancestors([derivative for derivative in derivatives if derivative is not None], one.serial)
+    results = [derivative for derivative in derivatives if derivative is not None]
+    new_nodes = ancestors(results, among=lambda node: node.serial > one.serial)
     tangents_by_node = forward(calculus, new_nodes, {one: adjoint})
     return [tangents_by_node.get(derivative) for derivative in derivatives]
 

@@ -21,7 +21,6 @@ from ..calculus import Calculus
 from ..differentiate import Adjoint, contribution, differentiate_call, finish_adjoint, merge_adjoints
 from ..evaluation.arrays import Array
 from ..evaluation.backprop import ones_like
-from ..evaluation.eval_plan import EvalStep
 from ..evaluation.evaluate import ArrayAlgebra, cached_array, computed
 from ..sparse_selector import SelectionNode
 
@@ -47,14 +46,14 @@ class CachedValue(NamedTuple):
 
 
 class Evaluate(NamedTuple):
-    """The work of F for a node to be computed, from the values that its recipe reads."""
+    """The work of F for a node to be computed, from the values of what it reads."""
 
-    recipe: EvalStep
+    node: TensorNode
 
     def __call__(self, *values: Array) -> Array:
-        value_by_node = dict(zip(filter(_is_computed, self.recipe.reads), values))
+        value_by_node = dict(zip(filter(_is_computed, dict.fromkeys(self.node.reads)), values))
         with np.errstate(all="ignore"):  # the error state is per thread
-            return computed(self.recipe, _lookup(value_by_node))
+            return computed(self.node, _lookup(value_by_node))
 
 
 class Contribute(NamedTuple):
