@@ -1,4 +1,4 @@
-"""Reduce arrays along axes (max, argmax, logsumexp, ...): a left fold for few entries, else one library call.
+"""Reduce arrays along axes: max, argmax, logsumexp, ...
 
 The rules are those of tensor/reduction_node.py: "maximum", "argmax", "logsumexp", ...
 """
@@ -6,35 +6,40 @@ The rules are those of tensor/reduction_node.py: "maximum", "argmax", "logsumexp
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from functools import reduce
 from math import prod
 from typing import Any
 
-import numpy as np
-
 from .arrays import Array, namespace
-from .entries import VALUES, fill_like, logsumexp, mask_to_floats, where
+from .entries import fill_like, mask_to_floats, where
 from .gather_scatter import permute_axes
 
-FEW = 16  # up to so many entries along the reduced axes, an array is reduced by a fold
-SMALL = 4096  # arrays of at most so many entries are reduced in one library call (except by "mul")
+LARGEST = ("maximum", "first_maximum", "peak")  # rules with one value and different derivatives
 
 
 def reduce_array(rule: str, x: Array, count: int) -> Array:
     """Reduce an array over its last `count` axes."""
-    xp, lead, extents = namespace(x), x.shape[: x.ndim - count], x.shape[x.ndim - count :]
-    if prod(extents) <= FEW and (rule == "mul" or prod(x.shape) > SMALL):
-        return FOLDS[rule](xp, *(x[(..., *index)] for index in np.ndindex(*extents)))
-    return WHOLE[rule](xp, x.reshape((*lead, prod(extents))))
+    if not count:
+        x, count = x[..., None], 1
+    axes = tuple(range(x.ndim - count, x.ndim))
+    if rule in LARGEST:
+        return _largest(x, axes)
+    if rule == "minimum":
+        return getattr(x, "amin", x.min)(axes)
+    if rule == "logsumexp":
+        return _logsumexp(x, axes)
+    flat = x.reshape((*x.shape[:-count], prod(x.shape[-count:])))
+    return flat.prod(-1) if rule == "mul" else mask_to_floats(flat.argmax(-1), x)
 
 
-def _argmax_fold(xp: Any, *xs: Array) -> Array:
-    """Argmax over several arrays: the index of the first largest; NaN counts as the largest."""
-    top, position = VALUES["top"](xp, *xs), fill_like(xp, xs[0], 0.0)
-    for index, array in reversed(list(enumerate(xs))):
-        position = xp.where((array == top) | (array != array), float(index), position)
-    return position
+def _largest(x: Array, axes: tuple[int, ...]) -> Array:
+    return getattr(x, "amax", x.max)(axes)
+
+
+def _logsumexp(x: Array, axes: tuple[int, ...]) -> Array:
+    xp, top = namespace(x), _largest(x, axes)
+    finite = where(xp, abs(top) < math.inf, top, 0.0)
+    total = xp.exp(x - finite[(..., *[None] * len(axes))]).sum(axes)
+    return where(xp, abs(top) < math.inf, finite + xp.log(total), top)
 
 
 def softmax(xp: Any, x: Array, axes: tuple[int, ...]) -> Array:
@@ -52,25 +57,3 @@ def product_of_others(xp: Any, x: Array) -> Array:
     prefix = xp.concatenate([one, x[..., :-1]], -1).cumprod(-1)
     suffix = xp.flip(xp.concatenate([one, xp.flip(x[..., 1:], (x.ndim - 1,))], -1).cumprod(-1), (x.ndim - 1,))
     return prefix * suffix
-
-
-def _logsumexp_axis(xp: Any, x: Array) -> Array:
-    top = WHOLE["maximum"](xp, x)
-    finite = where(xp, abs(top) < math.inf, top, 0.0)
-    return where(xp, abs(top) < math.inf, finite + xp.log(xp.exp(x - finite[..., None]).sum(-1)), top)
-
-
-FOLDS: dict[str, Callable[..., Array]] = {
-    "minimum": lambda xp, *xs: reduce(lambda a, b: VALUES["minimum"](xp, a, b), xs),
-    "mul": VALUES["mul"],
-    "logsumexp": logsumexp,
-    "argmax": _argmax_fold,
-    **dict.fromkeys(("maximum", "first_maximum", "peak"), VALUES["top"]),
-}
-WHOLE: dict[str, Callable[..., Array]] = {  # along the last axis of one array
-    "minimum": lambda xp, x: getattr(x, "amin", x.min)(-1),
-    "mul": lambda xp, x: x.prod(-1),
-    "logsumexp": _logsumexp_axis,
-    "argmax": lambda xp, x: mask_to_floats(x.argmax(-1), x),
-    **dict.fromkeys(("maximum", "first_maximum", "peak"), lambda xp, x: getattr(x, "amax", x.max)(-1)),
-}
