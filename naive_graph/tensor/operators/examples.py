@@ -7,10 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core.number import shortened
-from ...errors import OperandError
-from ..base import checked_shape
-
 
 class Example(NamedTuple):
     """Operands (shapes, or arrays if the numbers matter) and properties of one example call."""
@@ -25,24 +21,7 @@ def example(*operands: Any, **properties: Any) -> Example:
     >>> example((2, 3), [1.0, 2.0], axis=1)
     Example(operands=((2, 3), [1.0, 2.0]), properties={'axis': 1})
     """
-    for operand in operands:
-        _check_operand(operand)
     return Example(operands, properties)
-
-
-def _check_operand(operand: Any) -> None:
-    if isinstance(operand, tuple):
-        checked_shape(operand)
-    elif isinstance(operand, list) and operand and isinstance(operand[0], tuple):
-        for part in operand:
-            _check_operand(part)
-    elif operand is not None:
-        try:
-            np.asarray(operand, dtype=float)
-        except (TypeError, ValueError, OverflowError):
-            raise OperandError(
-                f"An example's operand is a shape such as (2, 3), or numbers, not {shortened(operand)}."
-            ) from None
 
 
 def example_array(shape: Sequence[int], place: int, domain: tuple[float, float]) -> Any:

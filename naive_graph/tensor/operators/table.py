@@ -23,7 +23,6 @@ from .examples import Example
 from .families import Elementwise, Reduction, RuleOperator
 from .mapping import ForeignOperator
 from .operator_def import OperatorDef
-from .validate_def import check_argument_names
 
 KINDS: dict[
     str, type[OperatorDef]
@@ -190,7 +189,6 @@ def tensor_operator(
                 f"tensor_operator makes a row of a function, and of a kind of {', '.join(KINDS)}, not of "
                 f"{shortened(function)} and {shortened(kind)}. Write it above a def: @tensor_operator()."
             )
-        check_argument_names(KINDS[kind], facts)
         row = KINDS[kind](function, **facts)
         row.kind = kind
         TABLE.add(row)

@@ -1,4 +1,4 @@
-"""Validation of operator definitions: the decorator's arguments ("facts"), and a custom derivative's results."""
+"""Validation of an operator's custom derivative: its signature and its results."""
 
 from __future__ import annotations
 
@@ -6,56 +6,9 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ...core.number import shortened
 from ...errors import ArityError, NaiveGraphError, OperandError, ShapeError
 from ..arithmetic import as_tensor
 from ..base import TensorNode
-from .examples import Example
-from .mapping import ForeignOperator
-
-
-def _is_list_of(kind: type) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, (list, tuple)) and all(isinstance(part, kind) for part in value)
-
-
-def _is_interval(value: Any) -> bool:
-    return isinstance(value, tuple) and len(value) == 2 and all(type(bound) in (int, float) for bound in value)
-
-
-# Arguments of an operator definition: name -> (what it must be, for messages; whether a value is that).
-FACTS: dict[str, tuple[str, Callable[[Any], bool]]] = {
-    "name": ("a text such as 'softclip'", lambda value: isinstance(value, str)),
-    "shape": ("a function of the operands' shapes, such as lambda x: x", callable),
-    "derivative": ("a function (adjoint, result, *operands, **properties)", callable),
-    "onnx": (
-        "Onnx(...), or a list of them",
-        lambda value: _is_list_of(ForeignOperator)(value) or isinstance(value, ForeignOperator),
-    ),
-    "tensorflow": (
-        "TensorFlow(...), or a list of them",
-        lambda value: _is_list_of(ForeignOperator)(value) or isinstance(value, ForeignOperator),
-    ),
-    "examples": ("a list such as [example((2, 3), axis=0)]", lambda value: _is_list_of(Example)(value)),
-    "domain": ("a pair of numbers", _is_interval),
-    "smooth": ("True or False", lambda value: isinstance(value, bool)),
-    "also": ("a list of names", _is_list_of(str)),
-}
-
-
-def check_definition(who: str, **facts: Any) -> None:
-    """Raise OperandError unless every argument of a definition has a valid type; None counts as not given."""
-    for name, value in facts.items():
-        what, right = FACTS[name]
-        if value is not None and not right(value):
-            raise OperandError(f"Operator '{who}': {name} is {what}, not {type(value).__name__} {shortened(value)}.")
-
-
-def check_argument_names(kind: type, facts: Mapping[str, Any]) -> None:
-    """Raise OperandError if operators of this kind take no argument of one of these names."""
-    parameters = {parameter for base in kind.__mro__[:-1] for parameter in inspect.signature(base.__init__).parameters}  # type: ignore[misc]
-    strange = [fact for fact in facts if fact not in parameters & FACTS.keys() | {"since"} & parameters]
-    if strange:
-        raise OperandError(f"A row says nothing of {strange[0]!r}. It may say: {', '.join(FACTS)}.")
 
 
 def check_derivative(row: Any, derivative: Callable[..., Any]) -> None:

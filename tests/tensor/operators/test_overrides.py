@@ -201,32 +201,8 @@ def test_one_that_cannot_be_called_is_refused_when_the_row_is_defined():
     assert "joined_up" not in operators() and "scaled_rows" not in operators()
 
 
-FACTS = [
-    ({"shape": 3}, "shape is a function"), ({"derivative": 3}, "derivative is a function"),
-    ({"examples": [(2, 3)]}, r"examples is a list such as \[example"), ({"onnx": "Celu"}, r"onnx is Onnx\(...\)"),
-    ({"tensorflow": 1}, "tensorflow is TensorFlow"), ({"domain": 3}, "domain is a pair"),
-    ({"name": 3}, "name is a text"),
-    ({"smooth": "no"}, "smooth is True or False"), ({"also": "other"}, "also is a list"),
-    ({"forward": len}, "says nothing of 'forward'. It may say: name, shape, derivative"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("facts", "says"), FACTS)
-def test_a_fact_that_is_wrong_is_told_of_and_no_row_is_left(facts, says):
-    with pytest.raises(OperandError, match=says):
-
-        @tensor_operator(**facts)
-        def half_defined(x):
-            return x
-
-    assert "half_defined" not in operators() and not hasattr(ng.TensorNode, "half_defined")
-
-
 def test_what_is_checked_must_be_a_row_and_its_examples():
     with pytest.raises(OperandError, match="is checked on examples"):
         ng.check_operator(operators()["softmax"], [(2, 3)])
     with pytest.raises(ng.errors.OperatorNameError, match=r"check_operator\(operators\(\)\['softmax'\]\)"):
         ng.check_operator("softmax", [(2, 3)])
-    for wrong in ("text", {"a": 1}, object()):
-        with pytest.raises(OperandError, match="An example's operand is a shape"):
-            example(wrong)
