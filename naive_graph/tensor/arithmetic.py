@@ -124,7 +124,7 @@ def broadcast_shape(*nodes: TensorNode) -> Shape:
     """The common shape by NumPy's rules. Raises ShapeError."""
     if all(node.shape == nodes[0].shape for node in nodes):
         return nodes[0].shape
-    shape = _broadcast_or_none(*(node.shape for node in nodes))
+    shape = broadcast_or_none(*(node.shape for node in nodes))
     if shape is None:
         shapes = " and ".join(str(node.shape) for node in nodes)
         raise ShapeError(
@@ -134,7 +134,8 @@ def broadcast_shape(*nodes: TensorNode) -> Shape:
     return shape
 
 
-def _broadcast_or_none(*shapes: Shape) -> Shape | None:
+def broadcast_or_none(*shapes: Shape) -> Shape | None:
+    """The common shape of these by NumPy's rules; None if they have none."""
     try:
         return tuple(np.broadcast_shapes(*shapes))
     except ValueError:
@@ -152,7 +153,7 @@ def broadcast(node: TensorNode, shape: Sequence[int]) -> TensorNode:
     shape = checked_shape(shape)
     if shape == node.shape:
         return node
-    if _broadcast_or_none(node.shape, shape) != shape:
+    if broadcast_or_none(node.shape, shape) != shape:
         raise ShapeError(f"{node.label} cannot be spread to shape {shortened(shape)}.")
     source, ids = _align_axes(node, shape)
     dst = [index if index in ids else -index for index in range(1, len(shape) + 1)]
@@ -167,7 +168,7 @@ def matmul(self: TensorNode, other: Any) -> TensorNode:
     left, right = self, as_tensor(other)
     if not left.rank or not right.rank:
         raise ShapeError("@ multiplies vectors and matrices. Multiply by a number with *.")
-    batch = _broadcast_or_none(left.shape[:-2], right.shape[:-2])
+    batch = broadcast_or_none(left.shape[:-2], right.shape[:-2])
     if batch is None:
         raise ShapeError(f"{left.label} @ {right.label}: the leading axes do not broadcast.")
     inner = right.shape[-2] if right.rank > 1 else right.shape[-1]

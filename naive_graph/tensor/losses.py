@@ -24,7 +24,7 @@ import numpy as np
 from ..core.catalogue import abs as magnitude
 from ..core.catalogue import exp, greater, log, not_equal, relu, softplus, square, where
 from ..errors import ShapeError
-from .arithmetic import broadcast, scale_by
+from .arithmetic import broadcast, broadcast_or_none, scale_by
 from .base import TensorNode, size_of
 from .index import Shape, canonicalize_axis
 from .nodes import LeafNode
@@ -48,11 +48,7 @@ def loss_shape(y: Shape, p: Shape, weights: Shape | None, reduce: str, entries: 
     if y != p:
         raise ShapeError(f"labels of shape {y} and predictions of shape {p} differ. Reshape one of them.")
     losses = y if entries is None else entries
-    try:
-        broadcasts = weights is None or np.broadcast_shapes(weights, losses) == losses
-    except ValueError:
-        broadcasts = False
-    if not broadcasts:
+    if weights is not None and broadcast_or_none(weights, losses) != losses:
         raise ShapeError(
             f"weights of shape {weights} do not spread over losses of shape {losses}. "
             "Give one for each loss, or a shape that broadcasts to theirs."

@@ -28,7 +28,7 @@ def _infer_attention_shape(q: Extents, k: Extents, v: Extents, mask: Any) -> Ext
     if min(len(q), len(k), len(v)) < 2 or q[-1] != k[-1] or k[-2] != v[-2] or not q[:-2] == k[:-2] == v[:-2]:
         raise ShapeError(f"queries {q}, keys {k} and values {v} do not fit: (..., L, E), (..., S, E), (..., S, V).")
     scores = (*q[:-1], k[-2])
-    if mask is not None and (len(mask) > len(scores) or any(a not in (1, b) for a, b in zip(mask[::-1], scores[::-1]))):
+    if mask is not None and arithmetic.broadcast_or_none(mask, scores) != scores:
         raise ShapeError(f"mask of shape {mask} cannot be spread to the scores' {scores}.")
     return (*q[:-1], v[-1])
 

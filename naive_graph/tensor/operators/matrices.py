@@ -50,7 +50,7 @@ def _check_gemm_shapes(a: Extents, b: Extents, c: Any, transpose_a: bool, transp
     if len(a) != 2 or len(b) != 2:
         raise ShapeError(f"a and b are matrices, not of shapes {a} and {b}. For stacks of them there is matmul.")
     shape = a[transpose_a], b[not transpose_b]
-    if c is not None and (len(c) > 2 or any(extent not in (1, due) for extent, due in zip(c[::-1], shape[::-1]))):
+    if c is not None and arithmetic.broadcast_or_none(c, shape) != shape:
         raise ShapeError(f"c of shape {c} cannot be spread to the product's {shape}.")
 
 

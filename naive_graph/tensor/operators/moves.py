@@ -112,10 +112,10 @@ def expand_dims(x: Tensor, axis: Wholes) -> Any:
 
 
 def _infer_broadcast_shape(x: Extents, shape: Extents) -> Extents:
-    try:
-        return tuple(np.broadcast_shapes(x, shape))
-    except ValueError:
-        raise ShapeError(f"shape={list(shape)} and {x} do not broadcast. Aligned at the right, equal or 1.") from None
+    result = arithmetic.broadcast_or_none(x, shape)
+    if result is None:
+        raise ShapeError(f"shape={list(shape)} and {x} do not broadcast. Aligned at the right, equal or 1.")
+    return result
 
 
 @movement_operator(

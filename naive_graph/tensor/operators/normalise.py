@@ -8,7 +8,7 @@ from ...core.catalogue import abs as magnitude
 from ...core.catalogue import pow, reciprocal, sqrt, square, where
 from ...errors import ShapeError
 from .. import reductions_api
-from ..arithmetic import broadcast
+from ..arithmetic import broadcast, broadcast_or_none
 from ..base import TensorNode
 from ..index import canonicalize_axis, places
 from ..nodes import LinearNode, OpType
@@ -113,13 +113,9 @@ def batch_norm(
 def _check_layer_norm(x: Extents, scale: Any, bias: Any, axis: int) -> Extents:
     normalised_shape = x[canonicalize_axis(axis, len(x)) :]
     for name, shape in (("scale", scale), ("bias", bias)):
-        if shape is not None and not _broadcasts_to(shape, normalised_shape):
+        if shape is not None and broadcast_or_none(shape, normalised_shape) != normalised_shape:
             raise ShapeError(f"{name} of shape {shape} does not fit the normalised axes, {normalised_shape}.")
     return x
-
-
-def _broadcasts_to(shape: Extents, to: Extents) -> bool:
-    return len(shape) <= len(to) and all(a in (1, b) for a, b in zip(shape[::-1], to[::-1]))
 
 
 @tensor_operator(

@@ -84,7 +84,8 @@ def scan_directions(
     cell: the states after a step, from (direction, projected inputs, states, r, and the separate recurrent bias
     or the peepholes).
     """
-    x = arithmetic.transpose(x, 1, 0, 2) if batch_first else x
+    if batch_first:
+        x, *states = (None if each is None else arithmetic.transpose(each, 1, 0, 2) for each in (x, *states))
     time, batch, hidden = x.shape[0], x.shape[1], r.shape[-1]
     is_running = [] if lengths is None or min(lengths) == time else [LeafNode.constant(
         np.repeat(np.arange(time)[:, None, None] < np.array(lengths)[:, None], hidden, 2).astype(float)
@@ -168,11 +169,6 @@ def select_activations(activations: Any, default: Sequence[str], way: int) -> li
 def time_first_shape(state: Any, batch_first: bool) -> Any:
     """The shape of an initial state with its first two axes exchanged, if the batch comes first."""
     return (state[1], state[0], *state[2:]) if batch_first and state is not None else state
-
-
-def transpose_initial_states(states: Sequence[Any], batch_first: bool) -> list[Any]:
-    """Initial states with the direction first, (D, N, H)."""
-    return [arithmetic.transpose(state, 1, 0, 2) if batch_first and state is not None else state for state in states]
 
 
 def gate_rows(recurrent: TensorNode, first: int, count: int) -> TensorNode:

@@ -30,7 +30,6 @@ from .recurrence import (
     scan_directions,
     select_activations,
     time_first_shape,
-    transpose_initial_states,
     with_bias,
 )
 from .table import tensor_operator
@@ -106,7 +105,7 @@ def rnn(
         return (NonlinearNode(f, fed + project_state(state[0], recurrent)),)
 
     return scan_directions(
-        x, w, r, b, transpose_initial_states([initial_h], batch_first),
+        x, w, r, b, [initial_h],
         direction=direction, lengths=lengths, batch_first=batch_first, cell=cell,
     )  # fmt: skip
 
@@ -169,7 +168,7 @@ def gru(
         return (map_entries(lambda z, c, h: (1.0 - z) * c + z * h, z, c, h),)
 
     return scan_directions(
-        x, w, r, b, transpose_initial_states([initial_h], batch_first),
+        x, w, r, b, [initial_h],
         direction=direction, lengths=lengths, batch_first=batch_first, cell=cell, separate_bias=True,
     )  # fmt: skip
 
@@ -250,7 +249,7 @@ def lstm(
         return map_entries(lambda o, c: f(o) * last(c), o, c), c
 
     return scan_directions(
-        x, w, r, b, transpose_initial_states([initial_h, initial_c], batch_first), p,
+        x, w, r, b, [initial_h, initial_c], p,
         direction=direction, lengths=lengths, batch_first=batch_first, cell=cell,
     )  # fmt: skip
 

@@ -11,6 +11,7 @@ from ...core.catalogue import maximum, minimum, where
 from ...errors import PropertyError, ShapeError
 from .. import arithmetic, slicing
 from ..base import TensorNode
+from ..evaluation.gather_scatter import scatter_rounds
 from ..index import canonicalize_axis
 from ..nodes import LeafNode, LinearNode, NonlinearNode, OpType
 from ..sparse_selector import AxisSelection, SelectionNode
@@ -34,9 +35,8 @@ def _scatter_flat(x: TensorNode, updates: TensorNode, targets: Any, reduction: s
     targets = targets.reshape(-1)
     if reduction == "add":
         return arithmetic.elementwise(OpType.add, x, scatter_add_flat(updates, targets, x.shape))
-    for turn in _conflict_free_rounds(targets):
-        table = np.full(x.size, -1)
-        table[targets[turn]] = turn
+    for is_written, turns in scatter_rounds(targets, x.size):
+        table = np.where(is_written, turns, -1)
         if reduction == "none":
             kept_places = np.where(table < 0, np.arange(x.size), -1)
             x = gather_flat(x, kept_places.reshape(x.shape)) + gather_flat(updates, table.reshape(x.shape))
@@ -44,17 +44,6 @@ def _scatter_flat(x: TensorNode, updates: TensorNode, targets: Any, reduction: s
         idle = LeafNode.constant(np.where(table < 0, NOTHING[reduction], 0.0).reshape(x.shape))
         x = NonlinearNode(JOIN[reduction], x, gather_flat(updates, table.reshape(x.shape)) + idle)
     return x
-
-
-def _conflict_free_rounds(targets: Any) -> list[Any]:
-    """Partition updates into rounds: no round writes an index twice, and later updates come in later rounds."""
-    seen: dict[int, int] = {}
-    turns: list[list[int]] = []
-    for position, target in enumerate(targets):
-        turn = seen[target] = seen.get(target, -1) + 1
-        turns += [[]] * (turn == len(turns))
-        turns[turn] = [*turns[turn], position]
-    return [np.array(updates) for updates in turns]
 
 
 def scatter_add_flat(updates: TensorNode, targets: Any, shape: Extents) -> TensorNode:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from threading import get_ident
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -18,8 +16,6 @@ from ..evaluation.backprop import BackwardRun, check_single, ones_like, store_gr
 from ..evaluation.evaluate import cache_value, cached_array, check_fed, invalidate_stale, to_dense
 from ..versions import own_copy, ticks
 from .graph import Key, TaskGraph, task_graph
-
-Mapped = Callable[[Callable[[int], Any], Sequence[int]], Iterable[Any]]
 
 
 class TaskBar(NamedTuple):
@@ -66,29 +62,14 @@ def run_tasks(graph: TaskGraph, workers: int = 1) -> tuple[list[Any], TaskRun]:
         bars.append(TaskBar(number, worker, start - begin, perf_counter() - begin))
         return result
 
-    with _worker_map(workers) as parallel_map:
-        for level in graph.levels:
-            for number, result in zip(level, list(parallel_map(perform, level))):
-                results[number] = result
-            _free_contributions(graph, level, results)
-    return results, TaskRun(graph, sorted(bars))
-
-
-def _free_contributions(graph: TaskGraph, level: Sequence[int], results: list[Any]) -> None:
-    for task in (graph.tasks[number] for number in level):
-        if task.key.kind == "G":
-            for need in task.needs:
-                results[need] = None
-
-
-@contextmanager
-def _worker_map(workers: int) -> Iterator[Mapped]:
-    """Yield `map`, or a thread pool's `map` if there is more than one worker."""
-    if workers == 1:
-        yield map
-        return
     with ThreadPoolExecutor(workers, "naive_graph task") as pool:
-        yield pool.map
+        for level in graph.levels:
+            for number, result in zip(level, list(pool.map(perform, level))):
+                results[number] = result
+            for task in (graph.tasks[number] for number in level if graph.tasks[number].key.kind == "G"):
+                for need in task.needs:
+                    results[need] = None
+    return results, TaskRun(graph, sorted(bars))
 
 
 class DAGExecutionEngine:
