@@ -195,9 +195,7 @@ class TensorNode(_Methods):
                 pass
         if self._home.closed:
             raise StaleNodeError(f"{self.label} belongs to a graph that {self._home.closed}. Build it again.")
-        if self._checkpoint is not None and not any(
-            checkpoint is self._checkpoint for checkpoint in self._home.checkpoints
-        ):
+        if self._checkpoint is not None and not any(mark is self._checkpoint for mark in self._home.checkpoints):
             raise StaleNodeError(f"{self.label} was cut back by revert(). Build it again.")
         if self._home is not CURRENT.tables:
             raise ForeignNodeError(f"{self.label} belongs to another graph than the current one. Build it in this one.")
@@ -270,9 +268,7 @@ def checked_shape(shape: Any) -> Shape:
         return extents
     for extent in extents:
         if not isinstance(extent, int) or isinstance(extent, bool) or extent < 1:
-            raise ShapeError(
-                f"A shape is made of whole numbers of at least 1, not {shortened(extent)} as in {extents}."
-            )
+            raise ShapeError(f"A shape has whole numbers of at least 1, not {shortened(extent)} as in {extents}.")
     return tuple(map(int, extents))
 
 

@@ -120,9 +120,7 @@ class LinearIndex(NamedTuple):
                         "with a TransformNode, or use linear(...), which does so."
                     )
                 if -index in (*self.dst, *self.left, *self.right) and index < 0:
-                    raise IndexSpecError(
-                        f"A LinearNode uses {index} and {-index}, which name one index. Choose a sign."
-                    )
+                    raise IndexSpecError(f"A LinearNode uses {index} and {-index}, which are one index. Choose a sign.")
 
     def canonical(self) -> LinearIndex:
         """Renumbered: destination ids 1..n in order, dummies -(n+1), ... in order of first occurrence.

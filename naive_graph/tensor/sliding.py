@@ -6,6 +6,7 @@ Images have axes (..., rows, columns, channels), "NHWC", unless said otherwise.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy as np
 from ..errors import ShapeError
 from .arithmetic import elementwise, transpose
 from .base import TensorNode
+from .index import Shape
 from .nodes import LeafNode, OpType
 from .reduction_node import ReductionNode
 from .slicing import gather_axis
@@ -57,6 +59,16 @@ class SlidingWindow(NamedTuple):
         return beyond - below
 
 
+def make_windows(
+    image: Sequence[int], sizes: Any, strides: Any, padding: Any, dilations: Any, ceil_mode: bool = False
+) -> list[SlidingWindow]:
+    """The windows along rows and columns, from the extents of both (more may follow)."""
+    return [
+        make_window(image[side], sizes[side], strides[side], padding, dilations[side], side, ceil_mode)
+        for side in (0, 1)
+    ]
+
+
 def make_window(
     extent: int, size: int, stride: int, padding: Any, dilation: int = 1, axis: int = 0, ceil_mode: bool = False
 ) -> SlidingWindow:
@@ -79,9 +91,7 @@ def _padding_amounts(padding: Any, axis: int, extent: int, reach: int, stride: i
     if padding in SAME:
         total = max((math.ceil(extent / stride) - 1) * stride + reach - extent, 0)
         if total > MOST_ZEROS:
-            raise ShapeError(
-                f"a window that reaches {reach:,} needs {total:,} zeros around {extent}. Let it reach less."
-            )
+            raise ShapeError(f"a window of reach {reach:,} needs {total:,} zeros around {extent}. Let it reach less.")
         less = total // 2
         return (total - less, less) if padding == "SAME_LOWER" else (less, total - less)
     return padding[axis], padding[axis + 2]
@@ -110,9 +120,7 @@ def image_extents(shape: tuple[int, ...], data_format: str) -> tuple[int, int, i
     return shape[-3:] if data_format == "NHWC" else (*shape[-2:], shape[-3])  # type: ignore[return-value]
 
 
-def make_image_shape(
-    shape: tuple[int, ...], rows: int, columns: int, channels: int, data_format: str
-) -> tuple[int, ...]:
+def make_image_shape(shape: Shape, rows: int, columns: int, channels: int, data_format: str) -> Shape:
     """An image's shape with its last three extents replaced, in the order of the data format."""
     return (*shape[:-3], *((rows, columns, channels) if data_format == "NHWC" else (channels, rows, columns)))
 

@@ -76,9 +76,8 @@ class ArrayAlgebra(Algebra):
         return permute_axes(others, [order.index(axis) for axis in range(len(order))])
 
     def softmax(self, index: TransformIndex, source: Any) -> Array:
-        return softmax(
-            namespace(source), to_dense(source), tuple(axis_id - 1 for axis_id in ReductionAxes.of(index).dropped)
-        )
+        axes = tuple(axis_id - 1 for axis_id in ReductionAxes.of(index).dropped)
+        return softmax(namespace(source), to_dense(source), axes)
 
     def constant(self, array: Array, structural: bool = False) -> Array:
         return array
@@ -90,11 +89,8 @@ class ArrayAlgebra(Algebra):
         return [derivative if derivative is None else value_of(derivative) for derivative in derivatives]
 
     def as_written(self, node: TensorNode, value: Callable[[TensorNode], Any], adjoint: Array) -> list[Array | None]:
-        derivatives = reverse(
-            _CompositionCalculus(node, evaluate_composition(node, value, node.reads)),
-            {node: adjoint},
-            node.backward_sources,
-        )
+        calculus = _CompositionCalculus(node, evaluate_composition(node, value, node.reads))
+        derivatives = reverse(calculus, {node: adjoint}, node.backward_sources)
         return [derivatives.get(source) for source in node.backward_sources]
 
 
@@ -154,10 +150,9 @@ def forward(node: TensorNode) -> Array:
     """
     check_tensors("forward", [node])
     nodes = ancestors([node], predecessors=_lazy_sources)
-    scalars = chain.from_iterable(leaf.nodes or () for leaf in nodes if isinstance(leaf, LeafNode))
-    computed = [scalar for scalar in scalars if scalar.last]
-    if computed:
-        Graph.forward(*computed)
+    leaves = [leaf for leaf in nodes if isinstance(leaf, LeafNode)]
+    if scalars := [scalar for leaf in leaves for scalar in leaf.nodes or () if scalar.last]:
+        Graph.forward(*scalars)
     invalidate_stale([node])  # updates the Watches of the leaves
     for ancestor in nodes:
         if ancestor.reads:
@@ -238,11 +233,9 @@ def computed(node: TensorNode, value: Callable[[TensorNode], Any]) -> Array:
         return _evaluate_by_kind(node, value)
     result = node.direct.compute(*map(value, node.direct.sources))
     may_need_masks = is_product(node) and any(map(may_have_structural_zeros, node.sources))
-    return (
-        evaluate_composition(node, value, node.reads)(node)
-        if result is None or (may_need_masks and not has_finite_sum(result))
-        else result
-    )
+    if result is None or (may_need_masks and not has_finite_sum(result)):
+        return evaluate_composition(node, value, node.reads)(node)
+    return result
 
 
 def evaluate_composition(

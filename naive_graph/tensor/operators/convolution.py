@@ -17,13 +17,12 @@ from ..nodes import LinearNode, OpType
 from ..slicing import reshape
 from ..sliding import (
     SAME,
-    SlidingWindow,
     channels_last,
     extract_patches,
     from_channels_last,
     image_extents,
     make_image_shape,
-    make_window,
+    make_windows,
 )
 from ..sparse_selector import AxisSelection, SelectionNode
 from .examples import example
@@ -60,13 +59,6 @@ OF_TENSORFLOW: dict[str, Any] = {
 }
 
 
-def _windows(
-    x: Extents, w: Extents, strides: Any, padding: Any, dilations: Any, data_format: str
-) -> list[SlidingWindow]:
-    image = image_extents(x, data_format)
-    return [make_window(image[side], w[side], strides[side], padding, dilations[side], side) for side in (0, 1)]
-
-
 def _check_bias(bias: Any, filters: int) -> None:
     if bias is not None and bias != (filters,):
         raise ShapeError(f"bias of shape {bias} needs a number for each of {filters} filters.")
@@ -84,7 +76,7 @@ def _infer_conv_shape(
             "channels and filters."
         )
     _check_bias(bias, w[3])
-    rows, columns = _windows(x, w, strides, padding, dilations, data_format)
+    rows, columns = make_windows(image_extents(x, data_format), w, strides, padding, dilations)
     return make_image_shape(x, rows.out, columns.out, w[3], data_format)
 
 
@@ -119,7 +111,7 @@ def conv2d(
     >>> conv2d(x, [[[[1.0]], [[2.0]]], [[[3.0]], [[4.0]]]], strides=2).eval().reshape(2, 2).tolist()
     [[44.0, 64.0], [124.0, 144.0]]
     """
-    rows, columns = _windows(x.shape, w.shape, strides, padding, dilations, data_format)
+    rows, columns = make_windows(image_extents(x.shape, data_format), w.shape, strides, padding, dilations)
     image = channels_last(x, data_format)
     y = _grouped_einsum(extract_patches(image, rows, columns), w, groups, "piqjc", "ijcf", "pqf")
     if w.shape[2] == 1 or groups == 1:
@@ -153,7 +145,7 @@ def _infer_depthwise_shape(
 ) -> Extents:
     if len(w) != 4 or image_extents(x, data_format)[2] != w[2]:
         raise ShapeError(f"w has axes (kh, kw, channels of x, multiplier), not shape {w} beside {x}.")
-    rows, columns = _windows(x, w, strides, padding, dilations, data_format)
+    rows, columns = make_windows(image_extents(x, data_format), w, strides, padding, dilations)
     return make_image_shape(x, rows.out, columns.out, w[2] * w[3], data_format)
 
 

@@ -21,17 +21,12 @@ TOGETHER = 64  # tensors per padded sum; more are joined as a tree
 
 
 def _infer_concat_shape(tensors: list[Extents], axis: int) -> Extents:
-    shapes = tensors
-    axis_index = canonicalize_axis(axis, len(shapes[0]))
-    for shape in shapes[1:]:
-        if (
-            len(shape) != len(shapes[0])
-            or shape[:axis_index] + shape[axis_index + 1 :] != shapes[0][:axis_index] + shapes[0][axis_index + 1 :]
-        ):
-            raise ShapeError(
-                f"shapes {shapes[0]} and {shape} differ in more than axis {axis_index}. Only that one may."
-            )
-    return (*shapes[0][:axis_index], sum(extents[axis_index] for extents in shapes), *shapes[0][axis_index + 1 :])
+    first, axis_index = tensors[0], canonicalize_axis(axis, len(tensors[0]))
+    before, after = first[:axis_index], first[axis_index + 1 :]
+    for shape in tensors[1:]:
+        if len(shape) != len(first) or (shape[:axis_index], shape[axis_index + 1 :]) != (before, after):
+            raise ShapeError(f"shapes {first} and {shape} differ in more than axis {axis_index}. Only that one may.")
+    return (*before, sum(shape[axis_index] for shape in tensors), *after)
 
 
 @movement_operator(
@@ -44,9 +39,8 @@ def concat(tensors: Tensors, axis: Axis = 0) -> Any:
     """Concatenate tensors along an axis."""
     axis_index, sources = canonicalize_axis(axis, tensors[0].rank), tuple(tensors)
     while len(tensors) > TOGETHER:  # a balanced tree: each entry is moved O(log n) times
-        tensors = [
-            _add_padded(tensors[first : first + TOGETHER], axis_index) for first in range(0, len(tensors), TOGETHER)
-        ]
+        starts = range(0, len(tensors), TOGETHER)
+        tensors = [_add_padded(tensors[start : start + TOGETHER], axis_index) for start in starts]
     result = _add_padded(tensors, axis_index)
     result.direct = ArrayKernel(sources, lambda *arrays: _concatenate_arrays(arrays, axis_index))
     return result
@@ -141,9 +135,7 @@ def _slice_ranges(x: Extents, begin: Any, end: Any, axis: Any, steps: Any, sizes
     ]
     for dim, span in ranges:
         if not span:
-            raise ShapeError(
-                f"begin={list(begin)}, end={list(end)} leave nothing of axis {dim}, which runs to {x[dim]}."
-            )
+            raise ShapeError(f"begin={list(begin)}, end={list(end)} leave nothing of axis {dim}, of extent {x[dim]}.")
     return ranges
 
 

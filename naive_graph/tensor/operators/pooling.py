@@ -19,7 +19,7 @@ from ..sliding import (
     from_channels_last,
     image_extents,
     make_image_shape,
-    make_window,
+    make_windows,
     max_pool_patches,
 )
 from .examples import example
@@ -49,10 +49,8 @@ OF_TENSORFLOW: dict[str, Any] = {
 def _windows(
     x: Extents, pool: Any, strides: Any, padding: Any, data_format: str, ceil_mode: bool, dilations: Any
 ) -> list[SlidingWindow]:
-    image, steps = image_extents(x, data_format), pool if strides is None else strides
-    windows = [
-        make_window(image[side], pool[side], steps[side], padding, dilations[side], side, ceil_mode) for side in (0, 1)
-    ]
+    strides = pool if strides is None else strides
+    windows = make_windows(image_extents(x, data_format), pool, strides, padding, dilations, ceil_mode)
     extents = [extent for axis_window in windows for extent in (axis_window.out, axis_window.size)]
     check_size("pooling: all windows side by side", extents)
     return windows
@@ -80,9 +78,8 @@ def max_pool2d(
     """The largest entry in each window; the first of equals takes the gradient, and NaN wins."""
     rows, columns = _windows(x.shape, pool, strides, padding, data_format, ceil_mode, dilations)
     image = channels_last(x, data_format)
-    return from_channels_last(
-        max_pool_patches(extract_patches(image, rows, columns), image, rows, columns), data_format
-    )
+    patches = extract_patches(image, rows, columns)
+    return from_channels_last(max_pool_patches(patches, image, rows, columns), data_format)
 
 
 def _sum_pool(image: TensorNode, rows: SlidingWindow, columns: SlidingWindow, alpha: float = 1.0) -> TensorNode:
@@ -117,10 +114,9 @@ def avg_pool2d(
     """The mean of each window; padding counts only if asked for."""
     rows, columns = _windows(x.shape, pool, strides, padding, data_format, ceil_mode, dilations)
     image = channels_last(x, data_format)
-    seen = [
-        axis_window.counts(image.shape[axis], count_include_pad) for axis_window, axis in ((rows, -3), (columns, -2))
-    ]
-    counts, window_size = np.maximum(np.outer(*seen), 1), rows.size * columns.size  # mean of padding only: 0
+    in_rows = rows.counts(image.shape[-3], count_include_pad)
+    in_columns = columns.counts(image.shape[-2], count_include_pad)
+    counts, window_size = np.maximum(np.outer(in_rows, in_columns), 1), rows.size * columns.size  # padding only: 0
     if (counts == window_size).all():
         return from_channels_last(_sum_pool(image, rows, columns, 1.0 / window_size), data_format)
     mean = _sum_pool(image, rows, columns) * LeafNode.constant(1.0 / counts[:, :, None])
@@ -203,7 +199,7 @@ def global_lp_pool2d(x: Tensor, data_format: Layout = "NHWC", p: Positive = 2.0)
 def _infer_dilation_shape(x: Extents, w: Extents, strides: Any, rates: Any, padding: Any) -> Extents:
     if len(w) != 3 or image_extents(x, "NHWC")[2] != w[2]:
         raise ShapeError(f"w has axes (kh, kw, channels of x), not shape {w} beside {x}.")
-    rows, columns = (make_window(x[side - 3], w[side], strides[side], padding, rates[side], side) for side in (0, 1))
+    rows, columns = make_windows(x[-3:], w, strides, padding, rates)
     return make_image_shape(x, rows.out, columns.out, w[2], "NHWC")
 
 
@@ -221,9 +217,7 @@ def _infer_dilation_shape(x: Extents, w: Extents, strides: Any, rates: Any, padd
 )
 def dilation2d(x: Tensor, w: Tensor, strides: Pair = 1, rates: Pair = 1, padding: Padding = "VALID") -> Any:
     """The largest of x + w in each window: a morphological dilation. w: (kh, kw, C)."""
-    rows, columns = (
-        make_window(x.shape[side - 3], w.shape[side], strides[side], padding, rates[side], side) for side in (0, 1)
-    )
+    rows, columns = make_windows(x.shape[-3:], w.shape, strides, padding, rates)
     patches = extract_patches(x, rows, columns)
     ids = range(1, patches.rank + 1)
     weighed = LinearNode(OpType.add, ids, ids, (x.rank - 1, x.rank + 1, x.rank + 2), patches, w)

@@ -79,9 +79,8 @@ def between(low: float, high: float, open_low: bool = False) -> Kind:
         result = number(require_known(value))
         return require_fit(result, (low < result if open_low else low <= result) and result <= high)
 
-    return Kind(
-        f"a number {'above' if open_low else 'from'} {low} {'and up' if high == np.inf else f'to {high}'}", take
-    )
+    upwards = "and up" if high == np.inf else f"to {high}"
+    return Kind(f"a number {'above' if open_low else 'from'} {low} {upwards}", take)
 
 
 def to_int(value: Any) -> int:

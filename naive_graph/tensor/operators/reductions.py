@@ -75,9 +75,8 @@ def reduce_l1(x: Tensor, axis: Any, keepdims: bool) -> Any:
 @reduction("ReduceL2", tensorflow="EuclideanNorm")
 def reduce_l2(x: Tensor, axis: Any, keepdims: bool) -> Any:
     """The root of the sum of squares."""
-    return map_entries(
-        lambda a: where(a, sqrt(a), 0.0), reductions_api.sum(square(x), axis, keepdims)
-    )  # its slope at 0 is 0
+    total = reductions_api.sum(square(x), axis, keepdims)
+    return map_entries(lambda a: where(a, sqrt(a), 0.0), total)  # its slope at 0 is 0
 
 
 @reduction("ReduceSumSquare")
@@ -95,9 +94,7 @@ def reduce_log_sum(x: Tensor, axis: Any, keepdims: bool) -> Any:
 # --- softmax ------------------------------------------------------------------
 
 
-ALONG: dict[str, Any] = {
-    "examples": [example((2, 3)), example((2, 3, 2), axis=1), example((3,), axis=0)],
-}
+ALONG: dict[str, Any] = {"examples": [example((2, 3)), example((2, 3, 2), axis=1), example((3,), axis=0)]}
 # Before opset 13 the axes from `axis` on were flattened into one; an importer reshapes around it.
 FLATTENING = (Attribute("axis", 1, until=12), Attribute("axis", -1, since=13))
 
@@ -123,7 +120,8 @@ def log_softmax(x: Tensor, axis: Axis = -1) -> Any:
 def hardmax(x: Tensor, axis: Axis = -1) -> Any:
     """1 at the first largest along the axis, 0 elsewhere."""
     axis_index = canonicalize_axis(axis, x.rank)
-    return _equal_mask(expand_dims(_argmax_along(x, axis_index, False), axis_index), _count_along(x, axis_index))
+    place = expand_dims(_argmax_along(x, axis_index, False), axis_index)
+    return equal(broadcast(place, x.shape), _count_along(x, axis_index))
 
 
 # --- indices along an axis -----------------------------------------------------
@@ -134,11 +132,6 @@ def _count_along(x: TensorNode, axis: int) -> TensorNode:
     shape = [1] * x.rank
     shape[axis] = x.shape[axis]
     return broadcast(LeafNode.constant(np.arange(float(x.shape[axis])).reshape(shape)), x.shape)
-
-
-def _equal_mask(a: TensorNode, b: TensorNode) -> TensorNode:
-    """1 where two tensors of numbers are equal; one may be spread to the other."""
-    return equal(broadcast(a, b.shape), b)  # type: ignore[no-any-return]
 
 
 def _argmax_along(x: TensorNode, axis: int, last: bool) -> TensorNode:
@@ -210,10 +203,8 @@ def top_k(x: Tensor, k: Size, axis: Axis = -1, largest: bool = True) -> Any:
         return where(greater(a, b) + less(a, b), better(b, a), wilder)
 
     pairs = [pair for tensor in (x, is_nan, numbers) for pair in _all_pairs(tensor, axis_index)]
-    ranks, result_ranks = (
-        reductions_api.sum(map_entries(goes_before, *pairs), rank),
-        LeafNode.constant(np.arange(float(k))),
-    )
+    ranks = reductions_api.sum(map_entries(goes_before, *pairs), rank)
+    result_ranks = LeafNode.constant(np.arange(float(k)))
     sources = [broadcast(tensor, (*x.shape, k)) for tensor in (expand_dims(ranks, rank), result_ranks)]
 
     def picks(x: Any) -> Any:

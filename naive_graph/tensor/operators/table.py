@@ -24,9 +24,8 @@ from .families import Elementwise, Reduction, RuleOperator
 from .mapping import ForeignOperator
 from .operator_def import OperatorDef
 
-KINDS: dict[
-    str, type[OperatorDef]
-] = {  # "window": slides over images; "move": only rearranges entries, or adds constants
+# "window": slides over images; "move": only rearranges entries, or adds constants
+KINDS: dict[str, type[OperatorDef]] = {
     "composition": OperatorDef,
     "elementwise": Elementwise,
     "move": OperatorDef,

@@ -110,12 +110,10 @@ class TaskGraph:
     @cached_property
     def levels(self) -> list[list[int]]:
         """The numbers of the tasks of each level; those of one level can run at the same time."""
-        numbers_by_level: list[list[int]] = [
-            [] for _ in range(1 + max((task.level for task in self.tasks), default=-1))
-        ]
+        levels: list[list[int]] = [[] for _ in range(1 + max((task.level for task in self.tasks), default=-1))]
         for number, task in enumerate(self.tasks):
-            numbers_by_level[task.level].append(number)
-        return numbers_by_level
+            levels[task.level].append(number)
+        return levels
 
     @property
     def widths(self) -> list[int]:
@@ -136,11 +134,8 @@ class TaskGraph:
         return len(self.tasks)
 
     def __str__(self) -> str:
-        lines = [f"{len(self)} tasks on {len(self.levels)} levels"]
-        lines += [
-            f"{level_number}: {' '.join(map(self.label, level))}" for level_number, level in enumerate(self.levels)
-        ]
-        return "\n".join(lines)
+        lines = [f"{number}: {' '.join(map(self.label, level))}" for number, level in enumerate(self.levels)]
+        return "\n".join([f"{len(self)} tasks on {len(self.levels)} levels", *lines])
 
     def __repr__(self) -> str:
         return f"<TaskGraph of {len(self)} tasks on {len(self.levels)} levels>"
