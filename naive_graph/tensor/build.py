@@ -151,9 +151,8 @@ def _parse_equation(equation: object, count: int, example: str) -> tuple[list[st
 
 def _check_rank(letters: str, source: TensorNode, equation: str) -> None:
     if len(letters) != source.rank:
-        raise ShapeError(
-            f"{letters!r} in {equation!r} names {len(letters)} dimensions; {source.label} has {source.rank}."
-        )
+        have = f"{source.label} has {source.rank}"
+        raise ShapeError(f"{letters!r} in {equation!r} names {len(letters)} dimensions; {have}.")
 
 
 def _check_extents(ls: str, left: TensorNode, rs: str, right: TensorNode) -> None:

@@ -200,9 +200,8 @@ class Calculus:
             index = sum_adjoint(node.index, position, self.trailing_ids(*node.index))
             return self.algebra.transform(index, adjoint, sign, shape)
         if isinstance(node, ReductionNode):
-            return self.through(
-                node, ReductionAxes.of(node.index).adjoint(self.trailing_ids(identity_ids(target.rank))), adjoint
-            )
+            h = self.trailing_ids(identity_ids(target.rank))
+            return self.through(node, ReductionAxes.of(node.index).adjoint(h), adjoint)
         assert isinstance(node, NonlinearNode)
         return self.chain_nonlinear(node, position, adjoint)
 
@@ -284,9 +283,7 @@ class Calculus:
     def _chosen(self, node: NonlinearNode, source_tangents: Sequence[Any]) -> Any:
         """The tangent of a `where`: that of the taken branch only, as the other's derivative may be infinite."""
         condition = self.beside(self.value(condition_of(node)), node.shape)
-        by_branch = {
-            branch_number: source_tangents[position] for position, branch_number in node.function.branches.items()
-        }
+        by_branch = {number: source_tangents[position] for position, number in node.function.branches.items()}
         a, b = by_branch.get(1), by_branch.get(2)
         if a is not None and b is not None:
             return self.algebra.nonlinear(_CHOICE, [condition, a, b])
@@ -302,9 +299,7 @@ def branch(node: TensorNode, position: int) -> int:
 def condition_of(node: TensorNode) -> TensorNode:
     """The condition of a `where`: the source that decides."""
     assert isinstance(node, NonlinearNode)
-    return next(
-        node.sources[position] for position, branch_number in node.function.branches.items() if branch_number == 0
-    )
+    return next(node.sources[position] for position, number in node.function.branches.items() if number == 0)
 
 
 def has_nonzero_derivative(node: TensorNode, position: int) -> bool:

@@ -102,10 +102,9 @@ def shares(
     """A node's contributions: to operands by its operator's custom derivative, and to its sources by the rules."""
     call, operand_positions, positions = route.of(node, adjoint.taken is not None)
     if call:
-        for operand_position, share in zip(
-            operand_positions, differentiate_call(calculus, call, node, adjoint.sum, operand_positions)
-        ):
-            yield call.operands[operand_position], None if share is None else Adjoint(share)
+        gradients = differentiate_call(calculus, call, node, adjoint.sum, operand_positions)
+        for operand_position, gradient in zip(operand_positions, gradients):
+            yield call.operands[operand_position], None if gradient is None else Adjoint(gradient)
     sources = calculus.sources(node)
     has_kernel = bool(positions) and calculus.vjp_kernel(node) is not None
     derivatives = calculus.apply_vjp_kernel(node, adjoint.sum, positions) if has_kernel else None
@@ -228,18 +227,14 @@ def gradients(output: TensorNode, wrt: TensorNode | Iterable[TensorNode]) -> Any
     is_single, targets = _parse_targets("gradients", output, wrt)
     _check_order("gradients", [output], targets)
     calculus = Calculus(NodeAlgebra(), output.shape, lambda node: node)
-    scalars = (
-        [ancestor for ancestor in ancestors([output]) if _scalars_of(ancestor)]
-        if any(map(_scalars_of, targets))
-        else []
-    )
+    through_scalars = any(map(_scalars_of, targets))
+    scalars = [node for node in ancestors([output]) if _scalars_of(node)] if through_scalars else []
     derivatives = reverse(calculus, {output: identity(output.shape)}, [*targets, *scalars])
     results = [derivatives.get(node) for node in targets]
     for position, leaf in enumerate(targets):
         if _scalars_of(leaf):
-            shares = [
-                _chain_through_scalars(leaf, scalar, derivatives[scalar]) for scalar in scalars if scalar in derivatives
-            ]
+            reached = [scalar for scalar in scalars if scalar in derivatives]
+            shares = [_chain_through_scalars(leaf, scalar, derivatives[scalar]) for scalar in reached]
             results[position] = reduce(_add_optional, shares, None)
     nodes = [zeros(leaf.shape + output.shape) if answer is None else answer for leaf, answer in zip(targets, results)]
     return nodes[0] if is_single else nodes
@@ -264,12 +259,8 @@ def _chain_through_scalars(leaf: TensorNode, other: TensorNode, gradient: Tensor
         return gradient
     if not (jacobian != 0.0).any():
         return None
-    matrix, leaf_rank, rank = (
-        _as_leaf(jacobian, leaf.shape + other.shape),
-        leaf.rank,
-        leaf.rank + gradient.rank - other.rank,
-    )
-    leaf_ids, kept_ids = range(1, leaf_rank + 1), range(leaf_rank + 1, rank + 1)
+    matrix, rank = _as_leaf(jacobian, leaf.shape + other.shape), leaf.rank + gradient.rank - other.rank
+    leaf_ids, kept_ids = range(1, leaf.rank + 1), range(leaf.rank + 1, rank + 1)
     summed = [-(rank + 1 + axis) for axis in range(other.rank)]
     return LinearNode(OpType.mul, (*leaf_ids, *kept_ids), (*leaf_ids, *summed), (*summed, *kept_ids), matrix, gradient)
 
@@ -287,11 +278,11 @@ def _scalar_jacobian(starts: Sequence[Node], ends: Sequence[Node]) -> Any:
     jacobian = np.array([[float(start is end) for end in ends] for start in starts], dtype=object)
     for column, end in enumerate(ends):
         ancestor_rows = {*plan_for(end.tables, [end.row]).rows} - {end.row}
-        rows = [
-            row for row, start in enumerate(starts) if start.row in ancestor_rows and not isinstance(start, Constant)
+        places = [
+            at for at, start in enumerate(starts) if start.row in ancestor_rows and not isinstance(start, Constant)
         ]
-        for matrix_row, slope in zip(rows, scalar_gradients(end, [starts[row] for row in rows]) if rows else ()):
-            jacobian[matrix_row, column] = slope
+        for place, slope in zip(places, scalar_gradients(end, [starts[at] for at in places]) if places else ()):
+            jacobian[place, column] = slope
     return jacobian
 
 

@@ -65,17 +65,12 @@ class ProductSimplifier:
         tensors: list[tuple[TensorNode, Ids]] = []
         for source, source_ids in zip(sources, ids):
             if isinstance(source, SelectionNode):
-                bound_maps += (BoundIndexMap.of(source, picker, source_ids) for picker in source.pickers)
+                bound_maps += [BoundIndexMap.of(source, picker, source_ids) for picker in source.pickers]
             else:
                 tensors.append((source, source_ids))
-        rest = [
-            bound_map
-            for bound_map in bound_maps
-            if not self._substitute(bound_map, {index for _, source_ids in tensors for index in source_ids})
-        ]
-        conditions = [
-            f"[{self.text(bound_map.target_index)} = {self.index_expression(bound_map)}]" for bound_map in rest
-        ]
+        of_tensors = {index for _, source_ids in tensors for index in source_ids}
+        rest = [bound_map for bound_map in bound_maps if not self._substitute(bound_map, of_tensors)]
+        conditions = [f"[{self.text(each.target_index)} = {self.index_expression(each)}]" for each in rest]
         entries = [(source, [self.text(index) for index in source_ids]) for source, source_ids in tensors]
         return Product(conditions, entries, [self.letters[index] for index in self.summed])
 
@@ -190,9 +185,7 @@ class EquationWriter:
     def entry(self, node: TensorNode, indices: Sequence[str]) -> FormulaText:
         """One entry of a tensor; a lone constant is written as its number."""
         if isinstance(node, LeafNode) and not node.rank and node.leaf_type == LeafType.CONSTANT and not node.given_name:
-            return (
-                self._number(float(node.value)) if node.value is not None else FormulaText("1", ATOM, self._text_style)
-            )
+            return self._number(1.0 if node.value is None else float(node.value))
         name = tex_name(self.names[node]) if self.style is TEX else self.names[node]
         if node.rank and self.style is TEX and name.endswith("}") and "_{" in name:
             name = f"{{{name}}}"  # x_{1} with more indices: {x_{1}}_{ij}
@@ -273,9 +266,8 @@ class EquationWriter:
     def _add_or_subtract(self, node: LinearNode) -> str:
         result_indices, summed = self._name_indices(node)
         letters = dict(zip(node.index.dst, result_indices)) | dict(zip(node.index.dummies, summed))
-        first, second = (
-            self.entry(source, [letters[index] for index in ids]) for source, ids in zip(node.sources, node.index[1:])
-        )
+        pairs = zip(node.sources, node.index[1:])
+        first, second = (self.entry(source, [letters[index] for index in ids]) for source, ids in pairs)
         minus, other = node.op == OpType.sub, second.within(SUM + 1)
         if other.startswith("-"):  # a + -1 is a - 1
             minus, other = not minus, other[1:]
@@ -296,13 +288,9 @@ class EquationWriter:
         result_indices = self._result_letters(node.rank)
         entries = [self.entry(source, result_indices) for source in node.sources]
         plain = EquationWriter(self.names, TEXT)
-        is_short_enough = (
-            compose_formula(node, [plain.entry(source, plain._result_letters(node.rank)) for source in node.sources])
-            is not None
-        )
-        written = compose_formula(node, entries, longest=None) if is_short_enough else None
-        if written is not None:
-            return written
+        plain_entries = [plain.entry(source, plain._result_letters(node.rank)) for source in node.sources]
+        if compose_formula(node, plain_entries) is not None:  # short enough
+            return str(compose_formula(node, entries, longest=None))
         some = ", ".join(entry.text for entry in entries[:3]) + (", ..." if len(entries) > 3 else "")
         name = node.function.name
         return f"{name}({some})" if self.style is TEXT else rf"{tex_name(name)}\left({some}\right)"

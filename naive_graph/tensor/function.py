@@ -118,9 +118,8 @@ class Function:
         if rule is None or not rule.selects:
             return {}
         operands = self.tables.operands(self.result)
-        branch_of = {
-            self.arguments.index(row): position for position, row in enumerate(operands) if row in self.arguments
-        }
+        numbered = enumerate(operands)
+        branch_of = {self.arguments.index(row): position for position, row in numbered if row in self.arguments}
         is_plain = all(row in self.arguments or self.tables.operators[row] == CONSTANT for row in operands)
         return branch_of if is_plain and operands.count(operands[0]) == 1 and operands[0] in self.arguments else {}
 

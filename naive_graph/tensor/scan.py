@@ -54,13 +54,11 @@ class ScanKernel:
         """The vjp of one step, and for each argument whether it has a derivative at all."""
         with CURRENT.tables.lock:
             seeds = [LeafNode.constant(np.zeros(output.shape)) for output in self.after]
-            derivatives = reverse(
-                Calculus(NodeAlgebra(), (), lambda node: node), dict(zip(self.after, seeds)), self.given
-            )
+            calculus = Calculus(NodeAlgebra(), (), lambda node: node)
+            derivatives = reverse(calculus, dict(zip(self.after, seeds)), self.given)
+        responds = [leaf in derivatives for leaf in self.given]
         moves = [derivatives[leaf] for leaf in self.given if leaf in derivatives]
-        return _pickle_in_full(PlannedFunction([*self.given, *seeds], moves)), [
-            leaf in derivatives for leaf in self.given
-        ]
+        return _pickle_in_full(PlannedFunction([*self.given, *seeds], moves)), responds
 
     def __getstate__(self) -> dict[str, Any]:
         self.backward  # noqa: B018 - trace it before pickling: the other process has no graph
@@ -77,9 +75,8 @@ class ScanKernel:
         self, node: TensorNode, value: Callable[[TensorNode], Any], adjoint: Array, asked: Collection[int]
     ) -> list[Any]:
         """The derivatives for the inputs, the initial states and the shared tensors; None where there is none."""
-        fed, first, shared = self.split_arguments(
-            to_common_library([to_dense(value(source)) for source in node.backward_sources])
-        )
+        arrays = to_common_library([to_dense(value(source)) for source in node.backward_sources])
+        fed, first, shared = self.split_arguments(arrays)
         history, (calculation, responds) = value(node), self.backward
         moved: list[Any] = [None] * len(self.order)
         carried: Sequence[Any] = [0.0] * len(first)
@@ -88,19 +85,13 @@ class ScanKernel:
             states = first if before is None else [history[kind][before] for kind in range(len(first))]
             seeds = [adjoint[kind][position] + more for kind, more in enumerate(carried)]
             derivatives = iter(calculation(*(sequence[position] for sequence in fed), *states, *shared, *seeds))
-            moved[position], carried, parts = self.split_arguments(
-                [next(derivatives) if respond else 0.0 for respond in responds]
-            )
+            all_moves = [next(derivatives) if respond else 0.0 for respond in responds]
+            moved[position], carried, parts = self.split_arguments(all_moves)
             totals = [total + part for total, part in zip(totals, parts)]
-        all_of_it = [
-            *(
-                contributions if type(contributions[0]) is float else _stack_arrays(contributions)
-                for contributions in zip(*moved)
-            ),
-            *carried,
-            *totals,
-        ]
-        return [derivative if some else None for derivative, some in zip(all_of_it, responds)]
+        by_input = zip(*moved)
+        of_inputs = [moves if type(moves[0]) is float else _stack_arrays(moves) for moves in by_input]
+        every = zip([*of_inputs, *carried, *totals], responds)
+        return [derivative if respond else None for derivative, respond in every]
 
 
 def _stack_arrays(arrays: Sequence[Array]) -> Array:

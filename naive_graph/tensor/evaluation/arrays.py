@@ -69,9 +69,9 @@ def convert_like(array: Array, value: Any) -> Array:
 def to_common_library(arrays: Sequence[Array]) -> list[Array]:
     """Convert NumPy arrays among the operands to the library of the first array that is not NumPy's, if any."""
     other = next((array for array in arrays if _library(array) != "numpy"), None)
-    return [
-        convert_like(other, array) if other is not None and _library(array) == "numpy" else array for array in arrays
-    ]
+    if other is None:
+        return list(arrays)
+    return [convert_like(other, array) if _library(array) == "numpy" else array for array in arrays]
 
 
 def _library(value: object) -> str:

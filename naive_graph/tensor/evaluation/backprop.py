@@ -127,9 +127,8 @@ def store_gradients(
     grads = {**zero_gradients, **gradients}
     home = output.home
     with home.lock:
-        scalars = _scalar_gradients(
-            home, {each: grads[each] for each in grads if isinstance(each, LeafNode) and each.nodes}
-        )
+        of_leaves = {leaf: grad for leaf, grad in grads.items() if isinstance(leaf, LeafNode) and leaf.nodes}
+        scalars = _scalar_gradients(home, of_leaves)
         with defer_sigint():  # atomic with respect to Ctrl-C
             for tensor in nodes:
                 tensor._run, tensor._grad = run, grads.get(tensor)

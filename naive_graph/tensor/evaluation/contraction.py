@@ -150,9 +150,8 @@ class SelectionTerm(NamedTuple):
             if picker.table is not None:
                 order = [ids.index(index) for index in (*shared, one, *rest)]
                 along = picker.along([picker_ids.index(index) for index in shared], shape)
-                return _make_move(
-                    lying, number, (*picker_ids, *rest), lambda x: gather_batched(permute_axes(x, order), *along)
-                )
+                ids = (*picker_ids, *rest)
+                return _make_move(lying, number, ids, lambda x: gather_batched(permute_axes(x, order), *along))
             return None
         if not picker_ids and lying and not with_one:
             with_many = [0]  # an index map without axes puts an array at one index of a new axis

@@ -40,11 +40,9 @@ class OverloadedArray(Arithmetic):
         """Apply a user-defined operator: to whole arrays if its value is composed of rules, else entry by entry."""
         try:
             result = rule.value(*operands)
-            return (
-                result
-                if isinstance(result, OverloadedArray)
-                else OverloadedArray(fill_like(namespace(self.array), self.array, result))
-            )
+            if isinstance(result, OverloadedArray):
+                return result
+            return OverloadedArray(fill_like(namespace(self.array), self.array, result))
         except (TypeError, NaiveGraphError):  # the function needs floats: call it for each entry
             shape = np.broadcast_shapes(*(np.shape(array) for array in arrays))
             spread = [np.broadcast_to(np.asarray(array), shape).ravel() for array in arrays]
@@ -158,10 +156,8 @@ def pow_slope(xp: Any, a: Any, b: Any) -> Array:
 def hypot_share(xp: Any, a: Any, b: Any) -> Array:
     a, b = spread(xp, a, b)
     h = xp.hypot(a, b)
-    share = where(xp, h == 0, 0.0, a / h)
-    return where(
-        xp, (abs(a) == math.inf) & (abs(b) < math.inf), mask_to_floats(a > 0, a) - mask_to_floats(a < 0, a), share
-    )
+    share, sign = where(xp, h == 0, 0.0, a / h), mask_to_floats(a > 0, a) - mask_to_floats(a < 0, a)
+    return where(xp, (abs(a) == math.inf) & (abs(b) < math.inf), sign, share)
 
 
 def inverse_radius(xp: Any, a: Any, b: Any) -> Array:

@@ -45,9 +45,8 @@ def _gather_strided(x: np.ndarray, axis: int, picker: AxisSelection, extents: li
     start = x[(slice(None),) * axis + (slice(picker.offset + before, None),)]
     steps = [stride * x.strides[axis] for stride in picker.strides]
     strides = (*x.strides[:axis], *steps, *x.strides[axis + 1 :])
-    return np.lib.stride_tricks.as_strided(
-        start, (*x.shape[:axis], *extents, *x.shape[axis + 1 :]), strides, writeable=False
-    )
+    shape = (*x.shape[:axis], *extents, *x.shape[axis + 1 :])
+    return np.lib.stride_tricks.as_strided(start, shape, strides, writeable=False)
 
 
 def take(x: Array, indices: Array, axis: int) -> Array:

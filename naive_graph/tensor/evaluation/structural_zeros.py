@@ -76,9 +76,10 @@ def find_nonzero(target: TensorNode, array: Array, algebra: Any) -> Any:
     def read(node: TensorNode) -> Any:
         return node if isinstance(node, SelectionNode) else found.get(node, np.broadcast_to(1.0, node.shape))
 
-    for each in ancestors(
-        [target], _operands, lambda node: not isinstance(node, SelectionNode) and _inherits_structural_zeros(node)
-    ):
+    def is_computed(node: TensorNode) -> bool:
+        return not isinstance(node, SelectionNode) and _inherits_structural_zeros(node)
+
+    for each in ancestors([target], _operands, is_computed):
         found[each] = (_compute_mask(each, read, algebra) != 0.0).astype(np.float64)
     return read(target)
 

@@ -135,7 +135,9 @@ def _slice_ranges(x: Extents, begin: Any, end: Any, axis: Any, steps: Any, sizes
     ]
     for dim, span in ranges:
         if not span:
-            raise ShapeError(f"begin={list(begin)}, end={list(end)} leave nothing of axis {dim}, of extent {x[dim]}.")
+            raise ShapeError(
+                f"begin={list(begin)}, end={list(end)} leave nothing of axis {dim}, which runs to {x[dim]}."
+            )
     return ranges
 
 
