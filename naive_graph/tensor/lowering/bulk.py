@@ -142,9 +142,8 @@ class BulkWriter:
         result = np.where(counts == 0, ZERO, first)
         needs_sum = counts > 1
         if needs_sum.any():
-            result[needs_sum] = self.append(
-                ADD.number, counts[needs_sum], table[needs_sum][present[needs_sum]], int(needs_sum.sum())
-            )
+            operands = table[needs_sum][present[needs_sum]]
+            result[needs_sum] = self.append(ADD.number, counts[needs_sum], operands, int(needs_sum.sum()))
         return result
 
     def scale_by(self, rows: Rows, alpha: float) -> Rows:

@@ -144,9 +144,7 @@ def _check_places(tensor: TensorNode) -> None:
 
 def _find_outdated_leaves(tensor: TensorNode, tables: Tables) -> list[tuple[LeafNode, LoweredRows]]:
     """The lowered leaves among a tensor's ancestors that were written since their scalar nodes got their values."""
-    leaves = [
-        ancestor for ancestor in ancestors([tensor]) if isinstance(ancestor, LeafNode) and ancestor in tables.unfolded
-    ]
+    leaves = [node for node in ancestors([tensor]) if isinstance(node, LeafNode) and node in tables.unfolded]
     pairs = [(leaf, tables.unfolded[leaf]) for leaf in leaves if not leaf.is_structural and leaf.nodes is None]
     return [(leaf, lowered) for leaf, lowered in pairs if lowered.version < leaf.version() and leaf.held is not None]
 
@@ -167,34 +165,25 @@ def is_up_to_date(tensor: TensorNode) -> bool:
 
 def _lower(tensor: TensorNode, tables: Tables) -> None:
     """Append the scalar nodes of a tensor and of its ancestors; on any error the graph is truncated again."""
-    mark, lowered_before = (
-        tables.mark(),
-        {node: tables.unfolded[node] for node in ancestors([tensor]) if node in tables.unfolded},
-    )
+    mark = tables.mark()
+    lowered_before = {node: tables.unfolded[node] for node in ancestors([tensor]) if node in tables.unfolded}
     new_lowered: dict[Any, LoweredRows] = {}
     try:
         with tables.numbering() as first:
             writer = BulkWriter(tables, first)
             for node in progress(_not_lowered_yet(tensor, tables), label="lower"):
                 new_lowered[node] = lower_node(node, writer, ChainMap(new_lowered, lowered_before))
-            new_lowered[tensor, WRITTEN] = _materialize_output(
-                new_lowered.get(tensor) or lowered_before[tensor], writer
-            )
+            output = new_lowered.get(tensor) or lowered_before[tensor]
+            new_lowered[tensor, WRITTEN] = _materialize_output(output, writer)
             if writer.end > writer.first:
                 writer.flush()
-        _record_rows(tables, new_lowered)
+        for key, lowered in new_lowered.items():  # which tensor the new rows belong to
+            if lowered.size and isinstance(key, TensorNode):
+                insort(tables.blocks, NodeRange(lowered.first, lowered.size, lowered), key=lambda block: block.first)
+        tables.unfolded.update(new_lowered)
     except BaseException:
         truncate_if_unreferenced(tables, mark)
         raise
-
-
-def _record_rows(tables: Tables, drafts: dict[Any, LoweredRows]) -> None:
-    """Record which tensor the new rows belong to."""
-    for key, lowered in drafts.items():
-        if lowered.size and isinstance(key, TensorNode):
-            new_block = NodeRange(lowered.first, lowered.size, lowered)
-            insort(tables.blocks, new_block, key=lambda block: block.first)
-    tables.unfolded.update(drafts)
 
 
 def _materialize_output(lowered: LoweredRows, writer: BulkWriter) -> LoweredRows:
@@ -230,16 +219,11 @@ def element_of(node: Node) -> Element | None:
         position = block.owner.flat_index_of(row)
         if position is not None:
             tensor = block.owner.tensor
-            return Element(
-                tensor, tuple(int(coordinate) for coordinate in np.unravel_index(position, tensor.shape)), exact
-            )
-        exact = False
-        inner_consumers = [
-            consumer for consumer in tables.consumers(row) if block.first <= consumer < block.first + block.size
-        ]
-        if not inner_consumers:
+            return Element(tensor, tuple(map(int, np.unravel_index(position, tensor.shape))), exact)
+        exact, inside = False, range(block.first, block.first + block.size)
+        row = next((consumer for consumer in tables.consumers(row) if consumer in inside), None)
+        if row is None:
             return None
-        row = inner_consumers[0]
     return None
 
 

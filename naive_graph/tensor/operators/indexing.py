@@ -105,9 +105,7 @@ def infer_elements_shape(x: Extents, places: Any, axis: int) -> Extents:
     axis_index = canonicalize_axis(axis, len(x))
     shape = tuple(places.shape)
     if len(shape) != len(x) or any(p > e for dimension, (p, e) in enumerate(zip(shape, x)) if dimension != axis_index):
-        raise ShapeError(
-            f"places of shape {shape} go beyond shape {x}. Only along axis {axis_index} may they be longer."
-        )
+        raise ShapeError(f"places of shape {shape} go beyond {x}. Only along axis {axis_index} may they be longer.")
     return shape
 
 
@@ -123,11 +121,8 @@ def gather_elements(x: Tensor, places: Places, axis: Axis = 0) -> Any:
         cut = tuple(np.s_[: None if position == axis_index else extent] for position, extent in enumerate(table.shape))
         return gather_flat(x, np.take_along_axis(flat_indices(x.shape)[cut], table, axis_index))
     for dimension, extent in enumerate(places.shape):
-        x = (
-            slicing.pad_axis(x, dimension, 0, extent - x.shape[dimension])
-            if dimension != axis_index and extent < x.shape[dimension]
-            else x
-        )
+        if dimension != axis_index and extent < x.shape[dimension]:
+            x = slicing.pad_axis(x, dimension, 0, extent - x.shape[dimension])
     hot, ids = make_one_hot(places, x.shape[axis_index]), list(range(1, x.rank + 1))
     line = [-(x.rank + 1) if position == axis_index else ids[position] for position in range(x.rank)]
     return LinearNode("mul", ids, line, [*ids, -(x.rank + 1)], x, hot)
@@ -141,9 +136,8 @@ def infer_nd_shape(x: Extents, places: Any, batch_dims: int) -> Extents:
     for position in range(0 if isinstance(places, TensorNode) else depth):
         extent, table = x[batch_dims + position], places[..., position]
         if table.min() < -extent or table.max() >= extent:
-            raise ShapeError(
-                f"places go from {table.min()} to {table.max()}; axis {position} takes {-extent} to {extent - 1}."
-            )
+            span = f"{table.min()} to {table.max()}"
+            raise ShapeError(f"places go from {span}; axis {position} takes {-extent} to {extent - 1}.")
     return (*places.shape[:-1], *x[batch_dims + depth :])
 
 
@@ -178,9 +172,7 @@ def flatten_indexed_axes(x: TensorNode, places: TensorNode, batch_dims: int = 0)
 
 def index_array_nd(numbers: Any, places: Any, batch_dims: int) -> Any:
     if batch_dims:
-        return np.stack(
-            [index_array_nd(number, sample_places, batch_dims - 1) for number, sample_places in zip(numbers, places)]
-        )
+        return np.stack([index_array_nd(number, place, batch_dims - 1) for number, place in zip(numbers, places)])
     return numbers[tuple(np.moveaxis(places, -1, 0))]
 
 

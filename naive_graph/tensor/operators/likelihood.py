@@ -36,9 +36,8 @@ def _loss(x: Extents, target: Any, weight: Any, ignore_index: Any, reduction: st
     if not isinstance(target, TensorNode):
         counted = target[target != ignore_index] if ignore_index is not None else target
         if counted.size and not 0 <= counted.min() <= counted.max() < x[axis_index]:
-            raise ShapeError(
-                f"target goes from {counted.min()} to {counted.max()}; classes run from 0 to {x[axis_index] - 1}."
-            )
+            span = f"{counted.min()} to {counted.max()}"
+            raise ShapeError(f"target goes from {span}; classes run from 0 to {x[axis_index] - 1}.")
     return rest if reduction == "none" else ()
 
 
@@ -64,9 +63,8 @@ def _pick_log_probabilities(
 ) -> tuple[TensorNode, TensorNode | None]:
     """The log-probability at each target, and its weight (None if all weigh 1)."""
     ignored = target == ignore_index if ignore_index is not None else np.zeros(target.shape, dtype=bool)
-    table = np.take_along_axis(flat_indices(x.shape), np.expand_dims(np.where(ignored, 0, target), axis), axis).squeeze(
-        axis
-    )
+    classes = np.expand_dims(np.where(ignored, 0, target), axis)
+    table = np.take_along_axis(flat_indices(x.shape), classes, axis).squeeze(axis)
     chosen = gather_flat(x, np.where(ignored, -1, table))
     if weight is not None:
         return chosen, gather_flat(weight, np.where(ignored, -1, target))
@@ -77,20 +75,16 @@ def _pick_at_run_time(
     x: TensorNode, target: TensorNode, weight: TensorNode | None, ignore_index: int | None, axis: int
 ) -> tuple[TensorNode, TensorNode | None]:
     """The same for targets that are a tensor (known at run time): a contraction with their one-hot."""
-    target_ids, of_class = tuple(range(1, x.rank)), -x.rank
+    ids, of_class = tuple(range(1, x.rank)), -x.rank
     hot = make_one_hot(target, x.shape[axis], spare=ignore_index)  # classes last
-    chosen: TensorNode = LinearNode(
-        "mul", target_ids, (*target_ids[:axis], of_class, *target_ids[axis:]), (*target_ids, of_class), x, hot
-    )
-    counts: TensorNode | None = (
-        None if weight is None else LinearNode("mul", target_ids, (*target_ids, of_class), (of_class,), hot, weight)
-    )
+    chosen: TensorNode = LinearNode("mul", ids, (*ids[:axis], of_class, *ids[axis:]), (*ids, of_class), x, hot)
+    counts: TensorNode | None = None
+    if weight is not None:
+        counts = LinearNode("mul", ids, (*ids, of_class), (of_class,), hot, weight)
     if ignore_index is not None:
         mask = not_equal(target, float(ignore_index))
-        chosen, counts = (
-            mask if values is None else map_entries(lambda k, v: where(k, v, 0.0), mask, values)
-            for values in (chosen, counts)
-        )
+        chosen = map_entries(lambda k, v: where(k, v, 0.0), mask, chosen)
+        counts = mask if counts is None else map_entries(lambda k, v: where(k, v, 0.0), mask, counts)
     return chosen, counts
 
 
@@ -148,9 +142,7 @@ def softmax_cross_entropy_loss(
 
 def _infer_row_loss_shape(z: Extents, y: Extents) -> Extents:
     if not z or z != y:
-        raise ShapeError(
-            f"z of shape {z} and y of shape {y} must be equal: a row of scores beside one of probabilities."
-        )
+        raise ShapeError(f"z of shape {z} and y of shape {y} must be equal: scores beside probabilities.")
     return z[:-1]
 
 

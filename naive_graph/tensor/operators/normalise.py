@@ -54,9 +54,8 @@ def _check_channels(x: Extents, data_format: str, least: int, **vectors: Any) ->
     axis = channel_axis_of(len(x), data_format)
     for name, shape in vectors.items():
         if shape is not None and shape != (x[axis],):
-            raise ShapeError(
-                f"{name} of shape {shape} needs a number for each of {x[axis]} channels (axis {axis} of {x})."
-            )
+            channels = f"{x[axis]} channels (axis {axis} of {x})"
+            raise ShapeError(f"{name} of shape {shape} needs a number for each of {channels}.")
     return axis
 
 
@@ -97,17 +96,12 @@ def batch_norm(
     """
     channel_axis = channel_axis_of(x.rank, data_format)
     if training:
-        return scale_and_shift(
-            standardize(x, [axis for axis in range(x.rank) if axis != channel_axis], epsilon),
-            scale,
-            bias,
-            channel_axis,
-        )
-    centred = apply_by_channel(OpType.sub, x, mean, channel_axis)
-    assert variance is not None
-    return scale_and_shift(
-        apply_by_channel(OpType.mul, centred, _inverse_std(variance, epsilon), channel_axis), scale, bias, channel_axis
-    )
+        y = standardize(x, [axis for axis in range(x.rank) if axis != channel_axis], epsilon)
+    else:
+        assert variance is not None
+        centred = apply_by_channel(OpType.sub, x, mean, channel_axis)
+        y = apply_by_channel(OpType.mul, centred, _inverse_std(variance, epsilon), channel_axis)
+    return scale_and_shift(y, scale, bias, channel_axis)
 
 
 def _check_layer_norm(x: Extents, scale: Any, bias: Any, axis: int) -> Extents:
@@ -157,12 +151,8 @@ def instance_norm(
 ) -> Any:
     """Each channel of each sample normalised by itself. Source: Ulyanov et al., 2016."""
     channel_axis = channel_axis_of(x.rank, data_format)
-    return scale_and_shift(
-        standardize(x, [axis for axis in range(1, x.rank) if axis != channel_axis], epsilon),
-        scale,
-        bias,
-        channel_axis,
-    )
+    y = standardize(x, [axis for axis in range(1, x.rank) if axis != channel_axis], epsilon)
+    return scale_and_shift(y, scale, bias, channel_axis)
 
 
 def _check_group_norm(x: Extents, scale: Any, bias: Any, groups: int, data_format: str) -> Extents:
@@ -188,9 +178,8 @@ def group_norm(
 ) -> Any:
     """Channels normalised together in groups, sample by sample. Source: Wu & He, 2018."""
     channel_axis = channel_axis_of(x.rank, data_format)
-    grouped = reshape(
-        x, (*x.shape[:channel_axis], groups, x.shape[channel_axis] // groups, *x.shape[channel_axis + 1 :])
-    )
+    before, channels, after = x.shape[:channel_axis], x.shape[channel_axis], x.shape[channel_axis + 1 :]
+    grouped = reshape(x, (*before, groups, channels // groups, *after))
     y = standardize(grouped, [axis for axis in range(1, grouped.rank) if axis != channel_axis], epsilon)
     return scale_and_shift(reshape(y, x.shape), scale, bias, channel_axis)
 
@@ -241,9 +230,8 @@ def local_response_norm(
     """x / (bias + alpha / size * sum of squares over the neighbouring channels)**beta. Source: Krizhevsky, 2012."""
     channel_axis = channel_axis_of(x.rank, data_format)
     neighbours = gather_axis(square(x), channel_axis, (x.shape[channel_axis], size), (1, 1), -((size - 1) // 2))
-    return map_entries(
-        lambda x, s: x * pow(bias + alpha / size * s, -beta), x, reductions_api.sum(neighbours, channel_axis + 1)
-    )
+    squares = reductions_api.sum(neighbours, channel_axis + 1)
+    return map_entries(lambda x, s: x * pow(bias + alpha / size * s, -beta), x, squares)
 
 
 def _check_mask(x: Extents, mask: Any) -> Extents:

@@ -93,32 +93,27 @@ def scan_directions(
     output_sequences: list[TensorNode] = []
     final_states: list[list[TensorNode]] = []
     for direction_index, sense in enumerate(["forward", "reverse"] if direction == "bidirectional" else [direction]):
-        projected = LinearNode(
-            OpType.mul, (1, 2, 3), (1, 2, -4), (3, -4), x, slicing.index_axis(w, 0, direction_index)
-        )  # for all steps at once
-        input_bias, recurrent_bias = split_biases(
-            None if b is None else slicing.index_axis(b, 0, direction_index), w.shape[1] // hidden, hidden
-        )
-        step_inputs = (
-            with_bias(projected, input_bias)
-            if separate_bias
-            else with_bias(with_bias(projected, input_bias), recurrent_bias)
-        )
+        weights = slicing.index_axis(w, 0, direction_index)
+        projected = LinearNode(OpType.mul, (1, 2, 3), (1, 2, -4), (3, -4), x, weights)  # for all steps at once
+        input_bias, recurrent_bias = None, None
+        if b is not None:
+            biases, gates = slicing.index_axis(b, 0, direction_index), w.shape[1] // hidden
+            input_bias, recurrent_bias = (gate_slice(biases, first, hidden, gates) for first in (0, gates))
+        step_inputs = with_bias(projected, input_bias)
+        step_inputs = step_inputs if separate_bias else with_bias(step_inputs, recurrent_bias)
         shared = [slicing.index_axis(weights, 0, direction_index) for weights in (r, peepholes) if weights is not None]
         shared += [recurrent_bias] if separate_bias and b is not None else []
         first = LeafNode.constant(np.zeros((batch, hidden)))
         initial_states = [first if state is None else slicing.index_axis(state, 0, direction_index) for state in states]
         order = range(time) if sense == "forward" else range(time)[::-1]
-        all_states = ScanNode(
-            _make_step(cell, direction_index), order, [step_inputs, *is_running], initial_states, shared
-        )
-        outputs = slicing.index_axis(all_states, 0, 0)
-        output_sequences.append(
-            map_entries(lambda c, y: catalogue.where(c, y, 0.0), *is_running, outputs) if is_running else outputs
-        )
-        final_states.append(
-            [slicing.index_axis(slicing.index_axis(all_states, 0, kind), 0, order[-1]) for kind in range(len(states))]
-        )
+        step = _make_step(cell, direction_index)
+        all_states = ScanNode(step, order, [step_inputs, *is_running], initial_states, shared)
+        by_kind = [slicing.index_axis(all_states, 0, kind) for kind in range(len(states))]
+        outputs = by_kind[0]
+        if is_running:
+            outputs = map_entries(lambda c, y: catalogue.where(c, y, 0.0), *is_running, outputs)
+        output_sequences.append(outputs)
+        final_states.append([slicing.index_axis(history, 0, order[-1]) for history in by_kind])
     outputs = stack.function(output_sequences, 1)
     ends = [stack.function([*last_states], 0) for last_states in zip(*final_states)]
     if batch_first:
@@ -151,13 +146,6 @@ def with_bias(node: TensorNode, bias: Any) -> TensorNode:
     """The node plus a bias along its last axis; the node itself without one."""
     ids = identity_ids(node.rank)
     return node if bias is None else LinearNode(OpType.add, ids, ids, ids[-1:], node, bias)
-
-
-def split_biases(biases: Any, gates: int, size: int) -> tuple[Any, Any]:
-    """The biases of w and of r."""
-    return (
-        (None, None) if biases is None else (gate_slice(biases, 0, size, gates), gate_slice(biases, gates, size, gates))
-    )
 
 
 def select_activations(activations: Any, default: Sequence[str], way: int) -> list[Callable[..., Any]]:

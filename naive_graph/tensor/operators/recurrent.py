@@ -155,9 +155,8 @@ def gru(
         f, g = select_activations(activations, ("Sigmoid", "Tanh"), way)
         h = state[0]
         gates, candidates = gate_rows(recurrent, 0, 2 * size), gate_rows(recurrent, 2 * size, size)
-        of_gates, of_candidate = (
-            (None, None) if of_r is None else (gate_slice(of_r, 0, size, 2), gate_slice(of_r, 2, size))
-        )
+        of_gates = None if of_r is None else gate_slice(of_r, 0, size, 2)
+        of_candidate = None if of_r is None else gate_slice(of_r, 2, size)
         zr = NonlinearNode(f, gate_slice(fed, 0, size, 2) + with_bias(project_state(h, gates), of_gates))
         z, reset = gate_slice(zr, 0, size), gate_slice(zr, 1, size)
         if linear_before_reset:

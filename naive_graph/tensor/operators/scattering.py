@@ -81,9 +81,7 @@ def scatter_elements(x: Tensor, updates: Tensor, places: Places, axis: Axis = 0,
     return _scatter_flat(x, updates, flat_indices(x.shape)[tuple(where_)], reduction)
 
 
-def _scatter_at_run_time(
-    x: TensorNode, updates: TensorNode, places: TensorNode, axis: int, reduction: str
-) -> TensorNode:
+def _scatter_at_run_time(x: TensorNode, updates: TensorNode, places: TensorNode, axis: int, reduction: str) -> Any:
     if reduction not in ("none", "add"):
         raise PropertyError(f"reduction={reduction!r} needs places that are known. Take 'add'.")
     hot, new = make_one_hot(places, x.shape[axis]), x.rank + 1
@@ -93,11 +91,8 @@ def _scatter_at_run_time(
     def landed(values: TensorNode) -> TensorNode:
         result: TensorNode = LinearNode("mul", dst, ids, (*ids, new), values, hot)
         for dimension, extent in enumerate(x.shape):
-            result = (
-                slicing.pad_axis(result, dimension, 0, extent - result.shape[dimension])
-                if extent > result.shape[dimension]
-                else result
-            )
+            if extent > result.shape[dimension]:
+                result = slicing.pad_axis(result, dimension, 0, extent - result.shape[dimension])
         return result
 
     if reduction == "add":

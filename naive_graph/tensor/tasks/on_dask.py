@@ -132,10 +132,8 @@ class Measure:
     def __reduce__(self) -> tuple[Any, ...]:
         if isinstance(self.work, bytes):
             return Measure, (self.work, self.threads)
-        return Measure, (
-            _pickle_work(self.work),
-            max((library["num_threads"] for library in _blas().info()), default=None),
-        )
+        threads = max((library["num_threads"] for library in _blas().info()), default=None)
+        return Measure, (_pickle_work(self.work), threads)
 
 
 @cache
@@ -157,10 +155,8 @@ def _task_bars(measurements: list[Measured], begin: float) -> list[TaskBar]:
     places: dict[tuple[int, int], int] = {}
     for measurement in sorted(measurements, key=lambda record: record.start):
         places.setdefault(measurement.place, len(places))
-    return [
-        TaskBar(number, places[record.place], record.start - begin, record.end - begin)
-        for number, record in enumerate(measurements)
-    ]
+    numbered = enumerate(measurements)
+    return [TaskBar(i, places[record.place], record.start - begin, record.end - begin) for i, record in numbered]
 
 
 def _fetch_results(client: Any, tasks: Mapping[str, Any], wanted: list[str]) -> Any:

@@ -50,11 +50,9 @@ def _pickler_class() -> Any:
             if isinstance(thing, TensorNode):
                 return _reduce_node(thing, thing is self.whole or thing.pickle_in_full)
             if isinstance(thing, Rule):
-                return (
-                    (rule_named, (thing.name,))
-                    if thing.number < BUILT_IN
-                    else (_rebuild_rule, (_pickle_definition(thing),))
-                )
+                if thing.number < BUILT_IN:
+                    return rule_named, (thing.name,)
+                return _rebuild_rule, (_pickle_definition(thing),)
             if isinstance(thing, Function):
                 return _reduce_function(thing)
             if type(thing) is np.ndarray and not _is_plain(thing):
@@ -75,11 +73,8 @@ def _reduce_node(node: TensorNode, with_sources: bool) -> tuple[Any, ...]:
     state = {name: value for name, value in vars(node).items() if name in OWN} if with_sources or selection else {}
     if node.pickle_in_full:
         state["_value"] = node._value
-    return (
-        _make_node,
-        (kind, node.shape),
-        state | {"has_structural_zeros": selection, "is_structural": node.is_structural},
-    )
+    state |= {"has_structural_zeros": selection, "is_structural": node.is_structural}
+    return _make_node, (kind, node.shape), state
 
 
 def _make_node(kind: type[TensorNode], shape: Shape) -> TensorNode:
@@ -98,10 +93,8 @@ def _reduce_function(function: Function) -> tuple[Any, ...]:
     tables = function.tables
     with tables.lock:
         rows = [_row_data(tables, row) for row in range(len(tables))]
-        slopes = {
-            position: slope.result if isinstance(slope, Function) else slope
-            for position, slope in function.slopes.items()
-        }
+        known = function.slopes.items()
+        slopes = {position: slope.result if isinstance(slope, Function) else slope for position, slope in known}
     return _rebuild_function, (rows, list(function.arguments), function.result, slopes)
 
 
