@@ -90,7 +90,7 @@ class OperatorDef:
         for argument in self._asked:
             if argument not in self.by_name:
                 raise OperandError(
-                    f"Operator '{self.name}': its shape rule asks for {argument!r}, not in {self.names}."
+                    f"Operator '{self.name}': its shape rule asks for {argument!r}. Take of {self.names}."
                 )
 
     def _parameters(self) -> list[OperatorParameter]:
