@@ -214,16 +214,11 @@ def expand_dims(self: TensorNode, axis: int) -> TensorNode:
 
 def squeeze(self: TensorNode, axis: Any = None) -> TensorNode:
     """Remove axes of extent 1: the given ones, or all."""
-    dropped_axes = (
-        axes_of(self, axis)
-        if axis is not None
-        else [position for position, extent in enumerate(self.shape) if extent == 1]
-    )
-    for dropped_axis in dropped_axes:
-        if self.shape[dropped_axis] != 1:
-            raise ShapeError(
-                f"Axis {dropped_axis} of {self.label} runs to {self.shape[dropped_axis]}: only an axis of 1 can go."
-            )
+    singles = [position for position, extent in enumerate(self.shape) if extent == 1]
+    dropped_axes = singles if axis is None else axes_of(self, axis)
+    for dropped in dropped_axes:
+        if dropped not in singles:
+            raise ShapeError(f"Axis {dropped} of {self.label} runs to {self.shape[dropped]}: only an axis of 1 can go.")
     return _keep_axes(self, [position for position in range(self.rank) if position not in dropped_axes])
 
 

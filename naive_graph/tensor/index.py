@@ -186,11 +186,9 @@ def places(axes: Iterable[int] | None, rank: int, what: str = "axis") -> list[in
 def canonicalize_axis(axis: int, rank: int, what: str = "axis") -> int:
     """Normalize an axis to a nonnegative number. Raises ShapeError if it is out of range."""
     if not -rank <= axis < rank:
-        has = (
-            f"axes from {-rank} to {rank - 1}"
-            if rank
-            else "none: it is a single number. Of scalar nodes there are softmax([x, y]) and logsumexp([x, y])"
-        )
+        has = f"axes from {-rank} to {rank - 1}"
+        if not rank:
+            has = "none: it is a single number. Of scalar nodes there are softmax([x, y]) and logsumexp([x, y])"
         raise ShapeError(f"{what}={axis}: there is no axis {axis}. The tensor has {has}.")
     return axis % rank
 

@@ -95,9 +95,9 @@ def reduce_losses(losses: TensorNode, weights: TensorNode | None, reduce: str) -
     weighted: TensorNode = losses * broadcast_weights
     if reduce in ("none", "sum"):
         return weighted if reduce == "none" else sum(weighted)
-    counted = (
-        broadcast_weights if reduce == "mean_by_weight" else map_entries(lambda w: not_equal(w, 0.0), broadcast_weights)
-    )
+    counted = broadcast_weights
+    if reduce == "mean_by_nonzero_weight_count":
+        counted = map_entries(lambda w: not_equal(w, 0.0), counted)
     count = sum(counted)  # if it is 0, the result is 0 and so are all derivatives
     mean_ = map_entries(lambda a, n: a / where(n, n, 1.0), sum(weighted), count)
     return map_entries(lambda n, a: where(n, a, 0.0), count, mean_)
@@ -290,13 +290,10 @@ def cosine_distance(y: Tensor, p: Tensor, axis: Axis = -1, weights: Maybe = None
     return reduce_losses(1.0 - sum(p * y, axis, keepdims=True), weights, reduce)
 
 
-def _sample_loss_shape(y: Shape, p: Shape, weights: Shape | None, reduce: str) -> Shape:
-    return loss_shape(y, p, weights, reduce, y[:1])
-
-
 @define_loss(
-    _sample_loss_shape, *ROWS[:2], example((3,), (3,), reduce="none"), example((2, 2, 2), (2, 2, 2), reduce="sum")
-)
+    lambda y, p, weights, reduce: loss_shape(y, p, weights, reduce, y[:1]),
+    *ROWS[:2], example((3,), (3,), reduce="none"), example((2, 2, 2), (2, 2, 2), reduce="sum"),
+)  # fmt: skip
 def mean_pairwise_squared_error(y: Tensor, p: Tensor, weights: Maybe = None, reduce: Reduce = DEFAULT) -> Any:
     """For each sample the mean, over all pairs of entries, of the squared difference of their errors.
 

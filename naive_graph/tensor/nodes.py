@@ -183,12 +183,8 @@ def _leaf_of(node: Node, name: str | None) -> LeafNode:
     """The 0-dimensional leaf that represents a scalar node in tensor expressions; cached, one for each node."""
     leaves = _LEAVES.setdefault(CURRENT.tables, WeakValueDictionary())
     leaf, checkpoints = leaves.get(node.row), CURRENT.tables.checkpoints
-    if (
-        leaf is None
-        or leaf.nodes is None
-        or leaf.nodes[0] is not node
-        or leaf._checkpoint is not (checkpoints[-1] if checkpoints else None)
-    ):
+    checkpoint = checkpoints[-1] if checkpoints else None
+    if leaf is None or leaf.nodes is None or leaf.nodes[0] is not node or leaf._checkpoint is not checkpoint:
         leaf = LeafNode(LeafType.INPUT, ())
         leaf.nodes, leaf.watch = [node], Watch()
         leaves[node.row] = leaf

@@ -79,11 +79,8 @@ def _index_jointly(node: TensorNode, tables: Mapping[int, Array], apart: bool) -
 
 def _are_lists_separated(parts: Sequence[Part]) -> bool:
     """Whether a slice, new axis or `...` stands between index arrays; an integer beside them counts as one."""
-    lists = [
-        position
-        for position, part in enumerate(parts)
-        if part is not None and not isinstance(part, (slice, EllipsisType))
-    ]
+    basic = (slice, EllipsisType, type(None))
+    lists = [position for position, part in enumerate(parts) if not isinstance(part, basic)]
     return lists[-1] - lists[0] >= len(lists)
 
 

@@ -172,11 +172,8 @@ def _recompute_nonfinite(output: TensorNode, nonfinite_nodes: list[TensorNode]) 
     if output.home.checks_validity:  # such a graph treats an infinity as an error, so no nodes are built from it
         return {}
     with output.home.lock:
-        derivatives = reverse(
-            Calculus(StructuralZeroNodes(), (), lambda node: node),
-            {output: LeafNode.constant(np.ones(output.shape))},
-            nonfinite_nodes,
-        )
+        calculus = Calculus(StructuralZeroNodes(), (), lambda node: node)
+        derivatives = reverse(calculus, {output: LeafNode.constant(np.ones(output.shape))}, nonfinite_nodes)
     return {node: value_of(derivatives[node]) for node in nonfinite_nodes}
 
 

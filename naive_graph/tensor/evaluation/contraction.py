@@ -97,12 +97,11 @@ def _plan_moves(selections: Sequence[tuple[SelectionNode, Ids]], lying: list[Ids
 
     lying: the ids of each array; updated to those after the moves.
     """
-    picks = [
-        SelectionTerm(selection.shape, picker, [ids[axis] for axis in picker.axes], ids[picker.axis])
-        for selection, ids in selections
-        for picker in selection.pickers
-    ]
-    moves: list[Move] = []
+    picks, moves = list[SelectionTerm](), list[Move]()
+    for selection, ids in selections:
+        for picker in selection.pickers:
+            many = [ids[axis] for axis in picker.axes]
+            picks.append(SelectionTerm(selection.shape, picker, many, ids[picker.axis]))
     while picks:
         tries = ((pick, pick.move(lying, _find_used_ids(dst, picks, pick))) for pick in picks)
         pick_done, move = next((pair for pair in tries if pair[1]), (picks[0], None))

@@ -138,7 +138,8 @@ def _lower_linear(node: LinearNode, writer: BulkWriter, sources: list[Rows]) -> 
     shape = tuple(extents[axis_id] for axis_id in grid)
     left_grid = _broadcast_to_grid(left, index.left, grid, shape)
     right_grid = _broadcast_to_grid(right, index.right, grid, shape)
-    masks = [position for position, source in enumerate(node.sources) if _is_one_hot(source)]
+    # one-hot tensors whose indices are known only at run time
+    masks = [i for i, source in enumerate(node.sources) if isinstance(source, NonlinearNode) and source.is_structural]
     if node.op != OpType.mul:
         terms = writer.add_or_subtract(ADD if node.op == OpType.add else SUB, left_grid, right_grid)
     elif masks:
@@ -149,11 +150,6 @@ def _lower_linear(node: LinearNode, writer: BulkWriter, sources: list[Rows]) -> 
     if node.op == OpType.mul and masks and needs_guard(node.sources[masks[0]]):
         table = np.column_stack([table, _out_of_range_guard(node, masks[0], sources[masks[0]], writer)])
     return writer.sum_lines(table)
-
-
-def _is_one_hot(node: TensorNode) -> bool:
-    """Whether a source of a product is a one-hot whose indices are known only at run time."""
-    return isinstance(node, NonlinearNode) and node.is_structural
 
 
 def needs_guard(hot: TensorNode) -> bool:

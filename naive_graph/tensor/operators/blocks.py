@@ -88,14 +88,10 @@ def batch_to_space_nd(x: Tensor, block: Wholes, crops: Pairs) -> Any:
     """Rearrange batch entries into spatial blocks, then crop."""
     m, shape = len(block), x.shape
     table = flat_indices(shape).reshape(*block, shape[0] // prod(block), *shape[1:])
-    order = [
-        m,
-        *(axis for position in range(m) for axis in (m + 1 + position, position)),
-        *range(2 * m + 1, m + len(shape)),
-    ]
-    images = table.transpose(order).reshape(
-        shape[0] // prod(block), *(e * b for e, b in zip(shape[1:], block)), *shape[m + 1 :]
-    )
+    inner = [axis for position in range(m) for axis in (m + 1 + position, position)]
+    table = table.transpose([m, *inner, *range(2 * m + 1, m + len(shape))])
+    extents = [extent * size for extent, size in zip(shape[1:], block)]
+    images = table.reshape(shape[0] // prod(block), *extents, *shape[m + 1 :])
     crop_slices = [np.s_[before : images.shape[position + 1] - after] for position, (before, after) in enumerate(crops)]
     return gather_flat(x, images[(np.s_[:], *crop_slices)])
 
@@ -125,10 +121,5 @@ def space_to_batch_nd(x: Tensor, block: Wholes, paddings: Pairs) -> Any:
     table = np.pad(flat_indices(shape), pad_widths, constant_values=-1)
     inner = [extent for position, b in enumerate(block) for extent in (table.shape[position + 1] // b, b)]
     table = table.reshape(shape[0], *inner, *shape[m + 1 :])
-    order = [
-        *(2 * position + 2 for position in range(m)),
-        0,
-        *(2 * position + 1 for position in range(m)),
-        *range(2 * m + 1, table.ndim),
-    ]
+    order = [*range(2, 2 * m + 1, 2), 0, *range(1, 2 * m + 1, 2), *range(2 * m + 1, table.ndim)]
     return gather_flat(x, table.transpose(order).reshape(_infer_batch_shape(shape, block, paddings)))

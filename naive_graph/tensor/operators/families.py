@@ -57,10 +57,9 @@ class Elementwise(OperatorDef):
 
     def built(self, values: dict[str, Any], name: str | None = None) -> Any:
         operands = [values[operand_name] for operand_name in self.operand_names]
+        properties = {name: values[name] for name in self.property_names}
         if not any(isinstance(operand, TensorNode) for operand in operands):
-            return self.function(
-                *operands, **{property_name: values[property_name] for property_name in self.property_names}
-            )
+            return self.function(*operands, **properties)
         check_name(name)
         tensors = [operand if isinstance(operand, TensorNode) else as_tensor(operand) for operand in operands]
         shape = self.result_shape(dict(zip(self.operand_names, tensors)))
@@ -70,7 +69,6 @@ class Elementwise(OperatorDef):
         else:
             with scope(label):
                 node = self.build_node([broadcast(tensor, shape) for tensor in tensors], values)
-        properties = {property_name: values[property_name] for property_name in self.property_names}
         node.call = Call(self, tuple(tensors), properties, label, first)
         if name is not None:
             node.name = name
@@ -142,30 +140,24 @@ class Reduction(OperatorDef):
         if onnx:
             facts["onnx"] = Onnx(onnx, axis=axes, keepdims=keep, refused=refused)
         if tensorflow:
-            facts["tensorflow"] = TensorFlow(
-                tensorflow, axis=Input(1), keepdims=Attribute("keep_dims", False), harmless=("Tidx", "T")
-            )
+            keep_dims = Attribute("keep_dims", False)
+            facts["tensorflow"] = TensorFlow(tensorflow, axis=Input(1), keepdims=keep_dims, harmless=("Tidx", "T"))
         facts.setdefault("examples", REDUCED)
         super().__init__(function, shape=reduced_shape, **facts)
 
     def _parameters(self) -> list[OperatorParameter]:
         x = super()._parameters()[0]
         axis = interpret_annotation(self.name, "axis", Axes)[0]
-        return [
-            x,
-            OperatorParameter("axis", axis, Operand(), None),
-            OperatorParameter("keepdims", FLAG, Operand(), False),
-        ]
+        keepdims = OperatorParameter("keepdims", FLAG, Operand(), False)
+        return [x, OperatorParameter("axis", axis, Operand(), None), keepdims]
 
 
 def reduced_shape(x: tuple[int, ...], axis: Any, keepdims: bool) -> tuple[int, ...]:
     """The shape rule of reductions: without these axes, or with extent 1 in their place if `keepdims`."""
     reduced_axes = places(axis, len(x))
-    return tuple(
-        1 if position in reduced_axes else extent
-        for position, extent in enumerate(x)
-        if keepdims or position not in reduced_axes
-    )
+    if keepdims:
+        return tuple(1 if axis in reduced_axes else extent for axis, extent in enumerate(x))
+    return tuple(extent for axis, extent in enumerate(x) if axis not in reduced_axes)
 
 
 def _broadcast_examples(count: int) -> list[Example]:

@@ -129,15 +129,12 @@ def _slice_ranges(x: Extents, begin: Any, end: Any, axis: Any, steps: Any, sizes
         raise ShapeError(f"begin, end, axis and steps need a number for each of {len(chosen)} axes, and no step is 0.")
     if end is None:
         end = [x[position] if size == -1 else b + size for position, b, size in zip(chosen, begin, sizes)]
-    ranges = [
-        (position, range(*builtins.slice(b, e, s).indices(x[position])))
-        for position, b, e, s in zip(chosen, begin, end, strides)
-    ]
+    slices = map(builtins.slice, begin, end, strides)
+    ranges = [(dim, range(*part.indices(x[dim]))) for dim, part in zip(chosen, slices)]
     for dim, span in ranges:
         if not span:
-            raise ShapeError(
-                f"begin={list(begin)}, end={list(end)} leave nothing of axis {dim}, which runs to {x[dim]}."
-            )
+            ends = f"begin={list(begin)}, end={list(end)}"
+            raise ShapeError(f"{ends} leave nothing of axis {dim}, which runs to {x[dim]}.")
     return ranges
 
 

@@ -101,10 +101,8 @@ def int_from(least: int) -> Kind:
 def to_ints(value: Any) -> tuple[int, ...]:
     """A tuple of ints, from a list, an array, or one int."""
     if isinstance(value, TensorNode):
-        value = [
-            to_int(float(entry)) if not float(entry).is_integer() else int(entry)
-            for entry in np.ravel(require_known(value))
-        ]
+        entries = map(float, np.ravel(require_known(value)))
+        value = [int(entry) if entry.is_integer() else to_int(entry) for entry in entries]
     if isinstance(value, np.ndarray):
         value = [*value.reshape(-1)]
     return tuple(map(to_int, value)) if isinstance(value, (list, tuple, range)) else (to_int(value),)

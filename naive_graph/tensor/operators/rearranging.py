@@ -113,11 +113,9 @@ def _mirror_positions(positions: Any, extent: int, mode: str) -> Any:
         return np.clip(positions, 0, extent - 1)
     if mode == "wrap":
         return positions % extent
-    if mode == "symmetric":
-        return np.where(
-            positions < 0, -positions - 1, np.where(positions >= extent, 2 * extent - 1 - positions, positions)
-        )
-    return np.where(positions < 0, -positions, np.where(positions >= extent, 2 * extent - 2 - positions, positions))
+    edge = 1 if mode == "symmetric" else 0  # whether the outermost entry is repeated
+    mirrored = np.where(positions < 0, -positions - edge, positions)
+    return np.where(positions >= extent, 2 * extent - 2 + edge - positions, mirrored)
 
 
 # --- triangles, reversals -----------------------------------------------------

@@ -49,10 +49,8 @@ class RecurrentShapes:
         stacked = gates * self.hidden
         due: dict[str, Any] = {"w": (w, (self.ways, stacked, features)), "r": (r, (self.ways, stacked, self.hidden))}
         due["b"] = (b, (self.ways, 2 * stacked))
-        due |= {
-            f"initial state {position}": (state, (self.ways, self.batch, self.hidden))
-            for position, state in enumerate(states)
-        }
+        of_state = (self.ways, self.batch, self.hidden)
+        due |= {f"initial state {position}": (state, of_state) for position, state in enumerate(states)}
         for name, (shape, fits) in due.items():
             if shape is not None and shape != fits:
                 raise ShapeError(f"{name} of shape {shape} must be {fits}, for {gates} gates of {self.hidden} states.")

@@ -51,7 +51,8 @@ class Evaluate(NamedTuple):
     node: TensorNode
 
     def __call__(self, *values: Array) -> Array:
-        value_by_node = dict(zip(filter(_is_computed, dict.fromkeys(self.node.reads)), values))
+        computed_sources = [node for node in dict.fromkeys(self.node.reads) if not isinstance(node, SelectionNode)]
+        value_by_node = dict(zip(computed_sources, values))
         with np.errstate(all="ignore"):  # the error state is per thread
             return computed(self.node, _lookup(value_by_node))
 
@@ -98,10 +99,6 @@ class SumContributions(NamedTuple):
 
 
 Work = SentValue | CachedValue | Evaluate | Contribute | SumContributions
-
-
-def _is_computed(node: TensorNode) -> bool:
-    return not isinstance(node, SelectionNode)  # a selection is known without computing, and never written out
 
 
 def _lookup(value_by_node: Mapping[TensorNode, Array]) -> Callable[[TensorNode], Any]:
