@@ -56,7 +56,9 @@ class _TensorLoss:
         self.nodes = ancestors([loss])
         self.names = unique_names(self.nodes)
         leaves = [node for node in self.nodes if isinstance(node, LeafNode) and not isinstance(node, SelectionNode)]
-        check_fed(ancestors([loss], READS, lambda node: node.sources or (node._value is None and not _has_value(node))))
+        check_fed(
+            ancestors([loss], READS, lambda node: bool(node.sources) or (node._value is None and not _has_value(node)))
+        )
         self.start: Values = {leaf: _float64_values(leaf) for leaf in leaves}
         self.leaves = [leaf for leaf in leaves if leaf.leaf_type != LeafType.CONSTANT]
         self.values = self.evaluate_from(loss, self.start)

@@ -221,9 +221,10 @@ def element_of(node: Node) -> Element | None:
             tensor = block.owner.tensor
             return Element(tensor, tuple(map(int, np.unravel_index(position, tensor.shape))), exact)
         exact, inside = False, range(block.first, block.first + block.size)
-        row = next((consumer for consumer in tables.consumers(row) if consumer in inside), None)
-        if row is None:
+        consumers = [consumer for consumer in tables.consumers(row) if consumer in inside]
+        if not consumers:
             return None
+        row = consumers[0]
     return None
 
 

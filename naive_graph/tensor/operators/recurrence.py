@@ -83,7 +83,8 @@ def scan_directions(
     or the peepholes).
     """
     if batch_first:
-        x, *states = (None if each is None else arithmetic.transpose(each, 1, 0, 2) for each in (x, *states))
+        x = arithmetic.transpose(x, 1, 0, 2)
+        states = [None if state is None else arithmetic.transpose(state, 1, 0, 2) for state in states]
     time, batch, hidden = x.shape[0], x.shape[1], r.shape[-1]
     is_running = [] if lengths is None or min(lengths) == time else [LeafNode.constant(
         np.repeat(np.arange(time)[:, None, None] < np.array(lengths)[:, None], hidden, 2).astype(float)
@@ -93,14 +94,14 @@ def scan_directions(
     for direction_index, sense in enumerate(["forward", "reverse"] if direction == "bidirectional" else [direction]):
         weights = slicing.index_axis(w, 0, direction_index)
         projected = LinearNode(OpType.mul, (1, 2, 3), (1, 2, -4), (3, -4), x, weights)  # for all steps at once
-        input_bias, recurrent_bias = None, None
+        biases: list[Any] = [None, None]  # of w, and of r
         if b is not None:
-            biases, gates = slicing.index_axis(b, 0, direction_index), w.shape[1] // hidden
-            input_bias, recurrent_bias = (gate_slice(biases, first, hidden, gates) for first in (0, gates))
-        step_inputs = with_bias(projected, input_bias)
-        step_inputs = step_inputs if separate_bias else with_bias(step_inputs, recurrent_bias)
+            both, gates = slicing.index_axis(b, 0, direction_index), w.shape[1] // hidden
+            biases = [gate_slice(both, first, hidden, gates) for first in (0, gates)]
+        step_inputs = with_bias(projected, biases[0])
+        step_inputs = step_inputs if separate_bias else with_bias(step_inputs, biases[1])
         shared = [slicing.index_axis(weights, 0, direction_index) for weights in (r, peepholes) if weights is not None]
-        shared += [recurrent_bias] if separate_bias and b is not None else []
+        shared += [biases[1]] if separate_bias and b is not None else []
         first = LeafNode.constant(np.zeros((batch, hidden)))
         initial_states = [first if state is None else slicing.index_axis(state, 0, direction_index) for state in states]
         order = range(time) if sense == "forward" else range(time)[::-1]
