@@ -25,14 +25,12 @@ from .index import (
     product_adjoint,
     product_tangent,
     sum_adjoint,
-    sum_tangent,
     transform_adjoint,
-    transform_tangent,
     unused_ids,
 )
 from .nodes import LeafNode, LinearNode, NonlinearNode, OpType, TransformNode, is_product
 from .reduction_node import FLAT, ReductionAxes, ReductionNode
-from .reduction_vjp import ReductionPartial, softmax
+from .reduction_vjp import ReductionPartial
 
 
 class Algebra(Protocol):
@@ -47,8 +45,6 @@ class Algebra(Protocol):
     def nonlinear(self, function: Function, sources: Sequence[Any]) -> Any: ...
 
     def reduction(self, rule: str, index: TransformIndex, source: Any) -> Any: ...
-
-    def softmax(self, index: TransformIndex, source: Any) -> Any: ...
 
     def entries(self, source: Any) -> Any:
         """The source as a reduction reads it: there a structural zero is an ordinary 0."""
@@ -89,10 +85,6 @@ class NodeAlgebra(Algebra):
 
     def reduction(self, rule: str, index: TransformIndex, source: TensorNode) -> TensorNode:
         return ReductionNode(rule, *index, source)
-
-    def softmax(self, index: TransformIndex, source: TensorNode) -> TensorNode:
-        node: TensorNode = softmax(self, index, source, source.shape)
-        return node
 
     def constant(self, array: Array, structural: bool = False) -> TensorNode:
         leaf = LeafNode.constant(array)
@@ -245,7 +237,8 @@ class Calculus:
         if not varying:
             return None
         if isinstance(node, TransformNode):
-            index = transform_tangent(node.index, self.trailing_ids(*node.index))
+            h = self.trailing_ids(*node.index)
+            index = TransformIndex(node.index.dst + h, node.index.src + h)
             return self.algebra.transform(index, source_tangents[0], node.alpha, node.shape + self.trailing_shape)
         if isinstance(node, LinearNode):
             return self._linear_tangent(node, source_tangents, varying)
@@ -265,10 +258,11 @@ class Calculus:
                 terms.append(self.algebra.linear(OpType.mul, product_tangent(node.index, position, h), *pair))
             return terms[0] if len(terms) == 1 else self.add(terms[0], terms[1], node.rank)
         if len(varying) == 2:
-            return self.algebra.linear(node.op, sum_tangent(node.index, h), *source_tangents)
+            index = LinearIndex(*(ids + h for ids in node.index))
+            return self.algebra.linear(node.op, index, *source_tangents)
         sign = -1.0 if node.op == OpType.sub and varying == [1] else 1.0
-        index = one_sided_tangent(node.index, varying[0], h)
-        return self.algebra.transform(index, source_tangents[varying[0]], sign, node.shape + self.trailing_shape)
+        spread = one_sided_tangent(node.index, varying[0], h)
+        return self.algebra.transform(spread, source_tangents[varying[0]], sign, node.shape + self.trailing_shape)
 
     def _nonlinear_tangent(self, node: NonlinearNode, source_tangents: Sequence[Any], varying: list[int]) -> Any:
         if node.function.branches:

@@ -8,7 +8,7 @@ and its derivative is appended to the same tables by symbolic differentiation (g
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 from ..core.arithmetics.text import formula
@@ -182,7 +182,7 @@ def trace(function: Callable[..., Any], arity: int) -> Function:
     return Function(tables, arguments, result.row)
 
 
-_OF_RULE: dict[tuple[Rule, int], Function] = {}
+_trace_rule = cache(trace)  # a rule is traced only once
 
 
 def function_of(what: Callable[..., Any] | Function, arity: int) -> Function:
@@ -191,6 +191,4 @@ def function_of(what: Callable[..., Any] | Function, arity: int) -> Function:
         return what
     if not isinstance(what, Rule):
         return trace(what, arity)
-    if (what, arity) not in _OF_RULE:
-        _OF_RULE[what, arity] = trace(what, arity)
-    return _OF_RULE[what, arity]
+    return _trace_rule(what, arity)

@@ -110,6 +110,6 @@ SLOPES: dict[str, Callable[[ReductionPartial], Any]] = {
     "maximum": lambda slope: slope.shared(slope.along(_NOT_BELOW, slope.y())),
     "minimum": lambda slope: slope.shared(slope.along(_NOT_ABOVE, slope.y())),
     "mul": ReductionPartial.others,
-    "logsumexp": lambda slope: slope.algebra.softmax(slope.node.index, slope.x),
+    "logsumexp": lambda slope: softmax(slope.algebra, slope.node.index, slope.x, slope.shape),
     "first_maximum": lambda slope: first_maximum_mask(slope.algebra, slope.node.index, slope.x, slope.shape),
 }

@@ -33,7 +33,7 @@ from .arrays import Array, namespace, to_common_library
 from .contraction import Factor, contract_arrays, has_finite_sum, product
 from .entries import apply_function
 from .gather_scatter import permute_axes
-from .reducing import product_of_others, reduce_array, softmax
+from .reducing import product_of_others, reduce_array
 from .structural_zeros import find_nonzero, may_have_structural_zeros
 
 
@@ -74,10 +74,6 @@ class ArrayAlgebra(Algebra):
         flat = rows.reshape((*rows.shape[: len(places.kept)], -1))
         others = product_of_others(namespace(array), flat).reshape(rows.shape)
         return permute_axes(others, [order.index(axis) for axis in range(len(order))])
-
-    def softmax(self, index: TransformIndex, source: Any) -> Array:
-        axes = tuple(axis_id - 1 for axis_id in ReductionAxes.of(index).dropped)
-        return softmax(namespace(source), to_dense(source), axes)
 
     def constant(self, array: Array, structural: bool = False) -> Array:
         return array

@@ -11,7 +11,6 @@ from typing import Any
 
 from .arrays import Array, namespace
 from .entries import fill_like, mask_to_floats, where
-from .gather_scatter import permute_axes
 
 LARGEST = ("maximum", "first_maximum", "peak")  # rules with one value and different derivatives
 
@@ -40,15 +39,6 @@ def _logsumexp(x: Array, axes: tuple[int, ...]) -> Array:
     finite = where(xp, abs(top) < math.inf, top, 0.0)
     total = xp.exp(x - finite[(..., *[None] * len(axes))]).sum(axes)
     return where(xp, abs(top) < math.inf, finite + xp.log(total), top)
-
-
-def softmax(xp: Any, x: Array, axes: tuple[int, ...]) -> Array:
-    """exp(x) over the sum of exp(x) along these axes; if the maximum is infinite, the entries equal to it share 1."""
-    order = [axis for axis in range(x.ndim) if axis not in axes]
-    lead = [1 if axis in axes else extent for axis, extent in enumerate(x.shape)]
-    top = reduce_array("peak", permute_axes(x, [*order, *axes]), len(axes)).reshape(lead)
-    weights = xp.where(abs(top) == math.inf, mask_to_floats(x == top, x), xp.exp(x - top))
-    return weights / weights.sum(axes).reshape(lead)
 
 
 def product_of_others(xp: Any, x: Array) -> Array:
