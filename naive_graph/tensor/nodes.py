@@ -13,7 +13,7 @@ result, "src" a source (operand), a dummy is an index that is summed over.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from enum import IntEnum
+from enum import EnumMeta, IntEnum
 from typing import Any, TypeGuard
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
@@ -21,7 +21,7 @@ import numpy as np
 
 from ..core.number import number, shortened
 from ..core.tables import Tables
-from ..errors import IndexSpecError, NodeError, ShapeError
+from ..errors import IndexSpecError, NodeError, OperandError, ShapeError
 from ..graph.node_factory import CURRENT
 from ..graph.nodes import Node
 from .base import TensorNode, check_tensors, checked_shape
@@ -31,7 +31,18 @@ from .index import LinearIndex, Shape, TransformIndex
 from .versions import Watch, is_torch, own_copy, write_tick
 
 
-class LeafType(IntEnum):
+class _HelpfulEnumMeta(EnumMeta):
+    """An enumeration whose error for an unknown member names the members."""
+
+    def __call__(cls, *asked: Any, **more: Any) -> Any:
+        try:
+            return super().__call__(*asked, **more)
+        except (TypeError, ValueError):
+            members = ", ".join(map(str, cls))
+            raise OperandError(f"{cls.__name__} is one of {members}, not {', '.join(map(shortened, asked))}.") from None
+
+
+class LeafType(IntEnum, metaclass=_HelpfulEnumMeta):
     """Whether a leaf is an input, a parameter or a constant."""
 
     INPUT = 0
@@ -43,7 +54,7 @@ class LeafType(IntEnum):
 UNNAMED = {LeafType.INPUT: "x", LeafType.PARAMETER: "w", LeafType.CONSTANT: "c"}
 
 
-class OpType(IntEnum):
+class OpType(IntEnum, metaclass=_HelpfulEnumMeta):
     """The arithmetic operation of a LinearNode: left + right, left - right or left * right."""
 
     add = 0
@@ -320,5 +331,5 @@ class NonlinearNode(TensorNode):
 def checked_op(op: str | OpType) -> OpType:
     try:
         return OpType[op] if isinstance(op, str) else OpType(op)
-    except (KeyError, ValueError):
+    except (KeyError, OperandError):
         raise IndexSpecError(f'A LinearNode\'s op is "add", "sub" or "mul", not {shortened(op)}.') from None
