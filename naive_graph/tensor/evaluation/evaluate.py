@@ -146,9 +146,10 @@ def forward(node: TensorNode) -> Array:
     """
     check_tensors("forward", [node])
     nodes = ancestors([node], predecessors=_lazy_sources)
-    leaves = [leaf for leaf in nodes if isinstance(leaf, LeafNode)]
-    if scalars := [scalar for leaf in leaves for scalar in leaf.nodes or () if scalar.last]:
-        Graph.forward(*scalars)
+    scalars = chain.from_iterable(leaf.nodes or () for leaf in nodes if isinstance(leaf, LeafNode))
+    computed_scalars = [scalar for scalar in scalars if scalar.last]
+    if computed_scalars:
+        Graph.forward(*computed_scalars)
     invalidate_stale([node])  # updates the Watches of the leaves
     for ancestor in nodes:
         if ancestor.reads:
