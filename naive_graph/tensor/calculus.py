@@ -25,7 +25,9 @@ from .index import (
     product_adjoint,
     product_tangent,
     sum_adjoint,
+    sum_tangent,
     transform_adjoint,
+    transform_tangent,
     unused_ids,
 )
 from .nodes import LeafNode, LinearNode, NonlinearNode, OpType, TransformNode, is_product
@@ -237,8 +239,7 @@ class Calculus:
         if not varying:
             return None
         if isinstance(node, TransformNode):
-            h = self.trailing_ids(*node.index)
-            index = TransformIndex(node.index.dst + h, node.index.src + h)
+            index = transform_tangent(node.index, self.trailing_ids(*node.index))
             return self.algebra.transform(index, source_tangents[0], node.alpha, node.shape + self.trailing_shape)
         if isinstance(node, LinearNode):
             return self._linear_tangent(node, source_tangents, varying)
@@ -258,11 +259,10 @@ class Calculus:
                 terms.append(self.algebra.linear(OpType.mul, product_tangent(node.index, position, h), *pair))
             return terms[0] if len(terms) == 1 else self.add(terms[0], terms[1], node.rank)
         if len(varying) == 2:
-            index = LinearIndex(*(ids + h for ids in node.index))
-            return self.algebra.linear(node.op, index, *source_tangents)
+            return self.algebra.linear(node.op, sum_tangent(node.index, h), *source_tangents)
         sign = -1.0 if node.op == OpType.sub and varying == [1] else 1.0
-        spread = one_sided_tangent(node.index, varying[0], h)
-        return self.algebra.transform(spread, source_tangents[varying[0]], sign, node.shape + self.trailing_shape)
+        index = one_sided_tangent(node.index, varying[0], h)
+        return self.algebra.transform(index, source_tangents[varying[0]], sign, node.shape + self.trailing_shape)
 
     def _nonlinear_tangent(self, node: NonlinearNode, source_tangents: Sequence[Any], varying: list[int]) -> Any:
         if node.function.branches:

@@ -266,6 +266,16 @@ def product_adjoint(index: LinearIndex, side: int, h: Ids = ()) -> LinearIndex:
 
 
 @lru_cache(maxsize=4096)
+def transform_tangent(index: TransformIndex, h: Ids = ()) -> TransformIndex:
+    return TransformIndex(index.dst + h, index.src + h)
+
+
+@lru_cache(maxsize=4096)
+def sum_tangent(index: LinearIndex, h: Ids = ()) -> LinearIndex:
+    return LinearIndex(*(ids + h for ids in index))
+
+
+@lru_cache(maxsize=4096)
 def one_sided_tangent(index: LinearIndex, side: int, h: Ids = ()) -> TransformIndex:
     """The jvp of a sum when only one source has a tangent: it is broadcast over the indices that it lacks."""
     source = index[1 + side]

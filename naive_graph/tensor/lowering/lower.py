@@ -220,8 +220,8 @@ def element_of(node: Node) -> Element | None:
         if position is not None:
             tensor = block.owner.tensor
             return Element(tensor, tuple(map(int, np.unravel_index(position, tensor.shape))), exact)
-        exact, inside = False, range(block.first, block.first + block.size)
-        consumers = [consumer for consumer in tables.consumers(row) if consumer in inside]
+        exact, first, end = False, block.first, block.first + block.size
+        consumers = [consumer for consumer in tables.consumers(row) if first <= consumer < end]
         if not consumers:
             return None
         row = consumers[0]
