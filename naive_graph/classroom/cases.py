@@ -12,6 +12,7 @@ import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import lru_cache, partial
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -135,6 +136,11 @@ def name_by_index(node_index: int) -> str:
     return "abcdefghijklmnopqrstuvwxyz"[node_index] if node_index < 26 else f"n{node_index}"
 
 
+def names_text(node_indices: Sequence[int]) -> str:
+    """The names of nodes as a list that is cut after 26."""
+    return f"[{', '.join(map(name_by_index, node_indices[:26]))}{', ...' * (len(node_indices) > 26)}]"
+
+
 def _compute_operator(name: str, values: list[float]) -> tuple[float, list[float]]:
     """An operator's value and partials. They make cases; what a learner sees is computed by the library."""
     if name == "sin":
@@ -169,7 +175,11 @@ class ExerciseCase(NamedTuple):
 def plain_case(text: str, *arguments: Any, features: str = "") -> ExerciseCase:
     """A case over numbers, lists and functions. features: what is special, divided by semicolons."""
     special = frozenset(part.strip() for part in features.split(";") if part.strip())
-    return ExerciseCase(text, lambda real: ExerciseCall(copy.deepcopy(arguments), []), special)
+    return ExerciseCase(text, partial(_ask_plain, arguments), special)
+
+
+def _ask_plain(arguments: tuple[Any, ...], real: bool) -> ExerciseCall:
+    return ExerciseCall(copy.deepcopy(arguments), [])
 
 
 def arguments_text(names: Iterable[str], arguments: Sequence[Any]) -> str:
@@ -247,43 +257,46 @@ def graph_case(
     recipe: GraphRecipe,
     arrange: Callable[..., tuple[Any, ...]],
     text_suffix: str,
-    target: int | None,
-    features: set[str],
+    target: int | None = None,
+    features: Iterable[str] = (),
     names: str = "",
 ) -> ExerciseCase:
     """A case over a graph. arrange: the arguments, from the nodes and a function that gives partials.
 
+    target: the index of the node that is asked about. features: those besides the graph's.
     names: "alike" if all nodes have one name, "none" if they have none.
     """
-
-    twin_cache: list[list[PlainNode]] = []
-
-    def ask(real: bool) -> ExerciseCall:
-        twins = twin_cache[0] if twin_cache else recipe.twins()
-        twin_cache[:] = [twins]
-        nodes: list[Any] = recipe.nodes(twins) if real else twins
-        for node in nodes if names else []:
-            node.name = "n" if names == "alike" else None
-        table = {id(node): twin.partials for node, twin in zip(nodes, twins)}
-        visited: list[Any] = []
-
-        def partials(node: Any) -> list[float]:
-            visited.append(node)
-            return list(table[id(node)])
-
-        return ExerciseCall(arrange(nodes, partials), nodes, visited)
-
     expected_visits = frozenset() if target is None else frozenset(recipe.reached(target))
     max_partials_calls = 20 + 4 * (recipe.size + sum(len(operands) for _, operands in recipe.operators))
     text_suffix += {"alike": ", all nodes called n", "none": ", nodes without names"}.get(names, "")
     return ExerciseCase(
         f"{recipe.text() or 'no nodes'}{text_suffix}",
-        ask,
-        frozenset(features),
+        partial(_ask_graph, recipe, arrange, names),
+        frozenset(shape_features(recipe, target).union(features)),
         recipe,
         expected_visits,
         max_partials_calls,
     )
+
+
+def _ask_graph(recipe: GraphRecipe, arrange: Callable[..., tuple[Any, ...]], names: str, real: bool) -> ExerciseCall:
+    twins = _twins(recipe, names)
+    nodes: list[Any] = recipe.nodes(twins) if real else twins
+    for node in nodes if names else []:
+        node.name = "n" if names == "alike" else None
+    table = {id(node): twin.partials for node, twin in zip(nodes, twins)}
+    visited: list[Any] = []
+
+    def partials(node: Any) -> list[float]:
+        visited.append(node)
+        return list(table[id(node)])
+
+    return ExerciseCall(arrange(nodes, partials), nodes, visited)
+
+
+@lru_cache(1000)
+def _twins(recipe: GraphRecipe, names: str) -> list[PlainNode]:
+    return recipe.twins()
 
 
 # --- the graphs -----------------------------------------------------------------
@@ -331,6 +344,11 @@ def many_path_graphs() -> list[GraphRecipe]:
     for top in range(0, 90, 3):
         diamonds += [("sin", (top,)), ("sin", (top,)), ("add", (top + 1, top + 2))]
     return [GraphRecipe((1.0,), tuple(("mul", (i, i)) for i in range(20))), GraphRecipe((0.5,), tuple(diamonds))]
+
+
+def many_graphs(count: int) -> list[GraphRecipe]:
+    """The small graphs, so many random ones, and those with exponentially many paths."""
+    return [*small_graphs(), *random_graphs(count), *many_path_graphs()]
 
 
 def naming_mode(seed: int, size: int) -> str:

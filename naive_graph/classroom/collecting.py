@@ -1,27 +1,23 @@
 """Collect submissions: unpack a ZIP from Moodle or Canvas into submitted/STUDENT/LESSON, where grading finds them.
 
-Of a path in the ZIP only names are used, so none leads elsewhere. All is made
-beside its place and moved at the end: what fails leaves the folder as it was.
+Of a path in the ZIP only names are used, so none leads elsewhere. All is read
+before anything is written: a ZIP that is broken leaves the folder as it was.
 """
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 from unicodedata import normalize
 from zipfile import BadZipFile, ZipFile, ZipInfo
 
 from ..core.files import write_atomically
-from ..core.optional_deps import defer_sigint
 from ..errors import LessonError
 from .course import Course
 from .exercises.tiny import graded_part
@@ -49,80 +45,71 @@ class Submission(NamedTuple):
 
 
 def collect(course: Course, file: Path, wished: str, renew: bool, print_line: Callable[[str], Any]) -> bool:
-    """Copy each student's newest files to submitted/; True if all could be taken. After an error nothing has changed.
+    """Copy each student's newest files to submitted/; True if all could be taken. A ZIP that is broken changes nothing.
 
     wished: the lesson, by the beginning of its name; if empty, the files' names say it. renew: take it also where
     another lies. Raises LessonError.
     """
-    submitted = course.folder / "submitted"
     if not file.is_file():  # a pipe would be waited for
         raise LessonError(f"{file} is no file. Give the ZIP as it was downloaded.")
     try:
-        submitted.mkdir(exist_ok=True)
-        with ZipFile(file) as archive, TemporaryDirectory(prefix=".collecting-", dir=submitted) as beside:
-            return _collect_archive(course, archive, Path(beside), resolve_lesson(course, wished), renew, print_line)
+        with ZipFile(file) as archive:
+            return _collect_archive(course, archive, resolve_lesson(course, wished), renew, print_line)
     except LessonError:
         raise
     except (BadZipFile, OSError, EOFError, RuntimeError, ValueError, zlib.error) as error:
-        message = f"{file} cannot be collected: {error}. Nothing was changed. Is it the ZIP as it was downloaded?"
+        message = f"{file} cannot be collected: {error}. Is it the ZIP as it was downloaded?"
         raise LessonError(message) from None
 
 
 def _collect_archive(
-    course: Course, archive: ZipFile, staging: Path, wished: str, renew: bool, print_line: Callable[[str], Any]
+    course: Course, archive: ZipFile, wished: str, renew: bool, print_line: Callable[[str], Any]
 ) -> bool:
     gradable, others = submissions(archive)
-    newest, moves = _newest_submissions(course, gradable, wished), []
+    newest, due = _newest_submissions(course, gradable, wished), []
     all_taken = {other.student for other in others} <= {submission_entry.student for submission_entry in gradable}
     for ignored in others:
         print_line(f"not taken: {ignored.student}: {ignored.file} is no notebook")
     if not newest:
         raise LessonError(f"{archive.filename} holds no notebook named as Moodle or Canvas name them. Collect by hand.")
-    if (
-        sum(
-            min(submission_entry.entry.file_size, MOST_BYTES)
-            for lesson_files in newest.values()
-            for submission_entry in lesson_files.values()
-        )
-        > MOST_IN_ALL
-    ):
+    entries = [submission.entry for lesson_files in newest.values() for submission in lesson_files.values()]
+    if sum(min(entry.file_size, MOST_BYTES) for entry in entries) > MOST_IN_ALL:
         raise LessonError(f"{archive.filename} unfolds to more than 4 GB. Divide it.")
     for (student, lesson), lesson_files in sorted(newest.items()):
-        folder, staged_folder = course.folder / "submitted" / student / lesson, staging / "new" / student / lesson
+        folder = course.folder / "submitted" / student / lesson
         if folder.parent.is_symlink() or folder.is_symlink():
             print_line(f"not taken: {student}, {lesson}: its place in submitted is a link, and no link is followed.")
             all_taken = False
             continue
-        files = {}
-        for name, submission in lesson_files.items():
-            with archive.open(submission.entry) as opened:
-                files[name] = opened.read(MOST_BYTES + 1)
+        for place in (folder.parent, folder):
+            if place.exists() and not place.is_dir():
+                raise LessonError(f"{place} is a file where a folder is due. Move it. Nothing was changed.")
+        files = _read_files(course, archive, lesson, lesson_files)
         if large := [name for name, data in files.items() if len(data) > MOST_BYTES]:
             print_line(f"not taken: {student}, {lesson}: {large[0]} is larger than {MOST_BYTES >> 20} MB.")
             all_taken = False
             continue
-        files[STAMP] = max(
-            _timestamp_text(course, lesson, submission_entry) for submission_entry in lesson_files.values()
-        ).encode()
-        _prepare_folder(staged_folder, folder, files)
         if not folder.exists() or (renew and not _is_unchanged(files, folder)):
-            moves.append((staged_folder, folder))
+            due.append((folder, lesson))
         elif not _is_unchanged(files, folder):
             print_line(f"kept as it is: {folder} (--renew takes what the ZIP holds)")
-        if any(submission_entry.late for submission_entry in lesson_files.values()):
+        if any(submission.late for submission in lesson_files.values()):
             print_line(
                 f"{student}, {lesson}: Canvas says late, not by how much. It counts as one day: mend {folder / STAMP}"
             )
+    for folder, lesson in due:  # read once more, since together they may be large
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, data in _read_files(course, archive, lesson, newest[folder.parent.name, lesson]).items():
+            (folder / name).unlink(missing_ok=True)  # it may be a link
+            if data:
+                write_atomically(folder / name, data, LessonError)
     ids = read_ids(course.folder) | {
-        (student, lesson, submission_entry.system): submission_entry.number
+        (student, lesson, submission.system): submission.number
         for (student, lesson), lesson_files in newest.items()
-        for submission_entry in lesson_files.values()
+        for submission in lesson_files.values()
     }
-    (staging / "old").mkdir()
-    with defer_sigint():
-        _move_or_roll_back(moves, staging / "old")
     write_atomically(course.folder / IDS, ids_csv(ids).encode(), LessonError)
-    print_line(f"collected: {len(moves)} new of {len(newest)}, in {course.folder / 'submitted'}")
+    print_line(f"collected: {len(due)} new of {len(newest)}, in {course.folder / 'submitted'}")
     return all_taken
 
 
@@ -237,39 +224,20 @@ def _timestamp_text(course: Course, lesson: str, submission: Submission) -> str:
     return f"{came.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC\n" if came else ""
 
 
-# --- to its place ---------------------------------------------------------------
+# --- its files ------------------------------------------------------------------
 
 
-def _prepare_folder(made: Path, existing: Path, files: dict[str, bytes]) -> None:
-    """Build the new version of a student's folder: a copy of the old one with these files replaced."""
-    if existing.is_dir():
-        shutil.copytree(existing, made, symlinks=True)
-    made.mkdir(parents=True, exist_ok=True)
-    for name, data in files.items():
-        (made / name).unlink(missing_ok=True)  # it may be a link
-        if data:
-            (made / name).write_bytes(data)
+def _read_files(course: Course, archive: ZipFile, lesson: str, lesson_files: dict[str, Submission]) -> dict[str, bytes]:
+    """The contents of a student's files, with their time stamp, empty where it is not known."""
+    files = {}
+    for name, submission in lesson_files.items():
+        with archive.open(submission.entry) as opened:
+            files[name] = opened.read(MOST_BYTES + 1)
+    files[STAMP] = max(_timestamp_text(course, lesson, submission) for submission in lesson_files.values()).encode()
+    return files
 
 
 def _is_unchanged(files: dict[str, bytes], folder: Path) -> bool:
     """Whether the folder has exactly these files' contents already."""
     paths = {name: folder / name for name in files}
     return {name: file.read_bytes() if file.is_file() else b"" for name, file in paths.items()} == files
-
-
-def _move_or_roll_back(moves: list[tuple[Path, Path]], old: Path) -> None:
-    """Move all folders into place, or none: old ones are set aside, and restored if a move fails."""
-    done: list[tuple[Path, Path]] = []
-    try:
-        for made, target in moves:
-            target.parent.mkdir(exist_ok=True)
-            for before, after in [(target, old / str(len(done)))] * target.exists() + [(made, target)]:
-                os.rename(before, after)
-                done.append((before, after))
-    except BaseException:
-        for before, after in reversed(done):
-            os.rename(after, before)
-        for _, target in moves:
-            with suppress(OSError):
-                target.parent.rmdir()  # what is not empty stays
-        raise

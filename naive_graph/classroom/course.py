@@ -88,7 +88,7 @@ class Course(NamedTuple):
             return tiny_part
         custom_files = {file.stem: file for file in list_exercise_files()}
         plain_exercise = exercise_named(name)
-        return own_exercise(custom_files[name], self.student_seed(student)) if plain_exercise.asking else plain_exercise
+        return own_exercise(custom_files[name], self.student_seed(student)) if plain_exercise.told else plain_exercise
 
     def source(self, lesson: str) -> Path:
         """The teacher's notebook of a lesson."""

@@ -23,7 +23,6 @@ from ..core.files import write_atomically
 from ..errors import LessonError
 from .cases import ExerciseCase, drawn
 from .exercise import Exercise, apply_changes, misconceptions, source
-from .program_slice import slice_statements
 
 # Search path for exercises: beside a notebook, or in the course above it. `open_course` puts one before them.
 SHELVES = [Path("exercises"), Path("../../exercises")]
@@ -111,10 +110,7 @@ def _make_exercise(file: Path, written: str, sentences: str, seed: str) -> Exerc
     takes_random = bool(inspect.signature(cases).parameters)
     make: Any = (lambda: drawn(cases, seed)) if takes_random else cases
     shared = _make_exercise(file, written, sentences, "") if seed and takes_random else None
-    make_text = f"lambda: drawn(cases, {seed!r})" if takes_random else "cases"
-    generator_source = f"{_case_generator_source(file, written)}\nfrom naive_graph.classroom.cases import drawn\n"
-    generator_source += f"OWN = Exercise({file.stem!r}, {make_text})"
-    return Exercise(solve, make, complaint, told=texts_and_features, asking=generator_source, shared=shared)
+    return Exercise(solve, make, complaint, told=texts_and_features, shared=shared)
 
 
 def _run_file(file: Path, written: str) -> dict[str, Any]:
@@ -146,17 +142,6 @@ def _get_function(file: Path, scope: dict[str, Any], name: str) -> Callable[...,
 
 def _wrap_complaint(complaint: Callable[..., Any]) -> Callable[[ExerciseCase, Any], str | None]:
     return lambda case, value: complaint(value, *case.ask(False).arguments)
-
-
-def _case_generator_source(file: Path, written: str) -> str:
-    """The source of `cases` and what it needs, without the solution, which must not be present where answers run."""
-    statements = slice_statements(ast.parse(written).body, {"cases"})
-    if any(getattr(statement, "name", "") == file.stem for statement in statements):
-        raise LessonError(
-            f"{file}: cases needs {file.stem} itself, so the solution would lie where answers run. "
-            "Write cases without it: what is right is computed apart."
-        )
-    return ast.unparse(ast.Module(statements, []))
 
 
 def _check_texts(file: Path, solve: Callable[..., Any], table: dict[str, Any]) -> dict[str, Any]:

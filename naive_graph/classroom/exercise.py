@@ -132,11 +132,8 @@ class Exercise:
     call: Callable[[Any, tuple[Any, ...]], Any] = field(default=lambda answer, arguments: answer(*arguments))
     helpers: tuple[Callable[..., Any], ...] = ()
     told: dict[str, Any] = field(default_factory=dict)  # texts and misconceptions that are in no toml file of ours
-    asking: str = ""  # the source of a module that makes the cases, if that is no file of ours
     text: str = ""  # the source of the solution, where it is not that of solve
     shared: Exercise | None = None  # the same with only the cases that all students share
-    is_fresh: bool = False  # with `fresh` cases
-    places: list[int] | None = None  # the numbers of its cases, if it has only some of them
 
     def __post_init__(self) -> None:
         for fact, value in {"parts": [], "features": {}, **(self.told or load_texts()[self.name])}.items():
@@ -179,12 +176,12 @@ class Exercise:
     def fresh(self) -> Exercise | None:
         """The exercise with new random cases, to test a diagnosis; None if its cases are not random."""
         others = build_fresh_cases(self._make)
-        return replace(self, make_cases=lambda: others, is_fresh=True) if others else None
+        return replace(self, make_cases=lambda: others) if others else None
 
     def at(self, indices: list[int]) -> Exercise:
         """The exercise restricted to these cases."""
         chosen = [self.cases[place] for place in indices]
-        return replace(self, make_cases=lambda: chosen, places=indices)
+        return replace(self, make_cases=lambda: chosen)
 
     def _make(self) -> list[ExerciseCase]:
         return build_cases(self.make_cases, signature(self.solve).parameters, self._tell_features)

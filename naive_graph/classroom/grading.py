@@ -285,9 +285,9 @@ def _judge_lesson(course: Course, student: str, task: LessonTask) -> Callable[[]
         names = lesson.exercises(course.student_seed(student))
         questions = [(course.exercise(name, student), task.expressions[name]) for name in names]
         custom = [
-            (inspect.getsource(question.solve), question.told, question.asking)
+            (file.read_bytes(), file.with_suffix(".toml").read_bytes(), course.seed)
             for question, _ in questions
-            if question.asking
+            if question.told and (file := Path(inspect.getsourcefile(question.solve) or ""))
         ]
         lecturer_names = read_bytes(names_file) if (names_file := course.folder / "exercises" / NAMED).exists() else b""
         answers = [answer for _, answer in questions]

@@ -19,6 +19,7 @@ from ..errors import LessonError
 from .answers import find_checks_in, parse_cell
 from .exercise import Exercise
 from .judging import exercise_named
+from .lessons import remove_outputs
 from .solutions import ACCEPTED, blank_text, solution_text
 
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
@@ -56,7 +57,7 @@ def latest_checks(cells: list[str]) -> Iterator[tuple[int, Exercise, ast.expr]]:
 
 def make_teacher_notebook(lesson: Notebook, points: dict[str, float]) -> Notebook:
     """The teacher's notebook: a lesson with solutions, and a graded cell for each exercise that gives points."""
-    made = without_outputs(lesson)
+    made = remove_outputs(lesson)
     code = [cell for cell in made["cells"] if cell["cell_type"] == "code"]
     for index, exercise, answer in latest_checks(cell_texts(made)):
         if exercise.name in points:
@@ -136,16 +137,6 @@ def _drop_hints(part: ast.stmt) -> str:
         return ast.unparse(part) if part.names else ""
     asks_for_help = any(isinstance(node, ast.Call) and getattr(node.func, "id", "") in TELLS for node in ast.walk(part))
     return "" if asks_for_help else ast.unparse(part)
-
-
-def without_outputs(notebook: Notebook) -> Notebook:
-    """A copy without outputs, execution counts and widget state."""
-    new_notebook = copy.deepcopy(notebook)
-    new_notebook.get("metadata", {}).pop("widgets", None)
-    for cell in new_notebook["cells"]:
-        if cell["cell_type"] == "code":
-            cell.update(outputs=[], execution_count=None)
-    return new_notebook
 
 
 # --- cells ----------------------------------------------------------------------

@@ -37,11 +37,15 @@ def lessons_of_the_package() -> list[Path]:
 
 def without_outputs(lesson: Path) -> bytes:
     """The notebook's bytes without outputs, which would give away the answers of `predict` cells."""
-    notebook = json.loads(lesson.read_text(encoding="utf-8"))
-    for cell in notebook["cells"]:
-        if cell["cell_type"] == "code":
-            cell.update(outputs=[], execution_count=None)
-    return notebook_bytes(notebook)
+    return notebook_bytes(remove_outputs(json.loads(lesson.read_text(encoding="utf-8"))))
+
+
+def remove_outputs(notebook: dict[str, Any]) -> dict[str, Any]:
+    """A copy without outputs, execution counts and widget state."""
+    metadata = {name: entry for name, entry in notebook.get("metadata", {}).items() if name != "widgets"}
+    bare = {"outputs": [], "execution_count": None}
+    cells = [{**cell, **bare} if cell["cell_type"] == "code" else dict(cell) for cell in notebook["cells"]]
+    return {**notebook, "metadata": metadata, "cells": cells}
 
 
 def join_parts(notebooks: dict[str, dict[str, Any]], name: str) -> dict[str, Any]:

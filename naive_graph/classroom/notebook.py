@@ -17,7 +17,7 @@ from ..errors import FolderError, LessonError
 from ..graph.nodes import Node
 from .answers import find_calls
 from .custom_exercises import is_private
-from .exercises import ALL_EXERCISES
+from .exercises import ALL_EXERCISES, in_order
 from .judging import Verdict, exercise_named, judge, name_as_text
 from .language import told
 from .lessons import OLD_PREDICTIONS
@@ -124,11 +124,6 @@ def progress() -> TranslatedText:
     right = [name for name in predictions() if records.get(f"predict {name}", {}).get("passed")]
     lines.append(f"Predictions that came true: {len(right)} of {len(predictions())}.")
     return TranslatedText("\n".join(lines))
-
-
-def in_order(number: str) -> list[tuple[int, str]]:
-    """A sort key for numbers such as 9.1, 14a.2 and 16c.1."""
-    return [(len(part.rstrip("abc")), part) for part in number.split(".")]
 
 
 # --- predictions ------------------------------------------------------------------

@@ -1,8 +1,6 @@
 """Program slicing: the statements that a name depends on, transitively.
 
-A check runs only those statements of a learner's notebook that the answer depends
-on. And of the exercises' files only the test cases go to the sandbox where answers
-run, never the solutions.
+A check runs only those statements of a learner's notebook that the answer depends on.
 """
 
 from __future__ import annotations
@@ -131,12 +129,3 @@ def _root_name(part: ast.expr) -> Iterator[str]:
         part = part.value
     if isinstance(part, ast.Name):
         yield part.id
-
-
-def filter_import(part: ast.stmt, names: set[str]) -> ast.stmt:
-    """An import of these names only; another statement as it is."""
-    if isinstance(part, ast.ImportFrom):
-        return ast.ImportFrom(
-            part.module, [name for name in part.names if (name.asname or name.name) in names], part.level
-        )
-    return part

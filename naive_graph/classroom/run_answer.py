@@ -34,13 +34,12 @@ from time import monotonic, process_time
 from types import CodeType
 from typing import Any, NamedTuple, NoReturn, Protocol
 
-from ..core.progress import shows_bars
 from ..graph.graph import Graph
 from .cases import LARGE, ExerciseCall, ExerciseCase
 
 LINES = 100_000  # of the answer, in one call; more for a large graph
 SECONDS = 5.0  # limit of one call: by the clock, then as much CPU time, since other programs may slow it down
-PATIENCE, SOON = 20.0, 2.0  # seconds without a line from the child: before it is killed, before a notice
+PATIENCE = 20.0  # seconds without a line from the child, before it is killed
 MAX_ENDLESS = 3  # calls that do not end, before the rest is not asked
 FRESH_GRAPHS = 12  # cases that get a new graph for their second run; the others get the same nodes again
 MOST, DEEPEST = 20_000, 40  # limits of a returned value: entries of a list, nesting depth
@@ -306,16 +305,7 @@ END = "end"  # the last line of an answer that was asked all that was to be aske
 
 def run_all_cases(task: RunnableExercise, answer: Any) -> Asked:
     """Run the answer on every case, twice each: a list of (first, second) outcomes; shorter if several time out."""
-
-    def on_silence(lines: int) -> None:
-        if shows_bars() and lines < 2 * len(task.cases):
-            print(
-                f"Your answer still runs in the case\n    {task.cases[lines // 2].text}\nIt is stopped after "
-                f"{PATIENCE:.0f} s at most. Ctrl-C, in a notebook the stop button, ends it now.", file=sys.stderr,
-                flush=True,
-            )  # fmt: skip
-
-    return pair_outcomes(task, *run_isolated(lambda tell: send_outcomes(task, answer, tell), on_silence))
+    return pair_outcomes(task, *run_isolated(lambda tell: send_outcomes(task, answer, tell)))
 
 
 def send_outcomes(task: RunnableExercise, answer: Any, tell: Tell) -> None:
@@ -399,9 +389,9 @@ def _parse_value(thing: Any, size: int, depth: int = 0) -> Any:
 # --- a process of its own -------------------------------------------------------
 
 
-def run_isolated(run: Callable[[Tell], None], on_silence: Callable[[int], None] | None = None) -> tuple[str, str]:
+def run_isolated(run: Callable[[Tell], None]) -> tuple[str, str]:
     """As `run_in_child`, where a learner waits: nothing is limited but silence."""
-    return run_in_child(run, patience(), on_silence=on_silence) if sys.platform == "linux" else run_here(run)
+    return run_in_child(run, patience()) if sys.platform == "linux" else run_here(run)
 
 
 def run_here(run: Callable[[Tell], None]) -> tuple[str, str]:
@@ -413,13 +403,12 @@ def run_here(run: Callable[[Tell], None]) -> tuple[str, str]:
 
 def run_in_child(
     run: Callable[[Tell], None], patience: float, seconds: float = math.inf,
-    prepare_child: Callable[[int], int] = lambda file: file, on_silence: Callable[[int], None] | None = None,
+    prepare_child: Callable[[int], int] = lambda file: file,
 ) -> tuple[str, str]:  # fmt: skip
     """Run in a forked child; returns the lines it sent, and "endless" or "crashed" (also if it sent all).
 
     patience: allowed without a line. seconds: of processor time; three times as much by the clock, which is
     all the time there is for the first line. prepare_child: is called there with the file to write to, and gives it.
-    on_silence: is given the number of lines so far, once, where nothing is data for a while.
     """
     out, into = os.pipe()
     with warnings.catch_warnings():
@@ -436,7 +425,7 @@ def run_in_child(
             os._exit(0)
     os.close(into)
     try:
-        data, silent = _read_until_silent(out, patience, 3 * seconds, on_silence)
+        data, silent = _read_until_silent(out, patience, 3 * seconds)
     finally:
         os.close(out)
         with suppress(ProcessLookupError):
@@ -453,19 +442,13 @@ def _send(file: int, line: bytes) -> None:
         line = line[os.write(file, line) :]
 
 
-def _read_until_silent(
-    out: int, patience: float, longest: float, on_silence: Callable[[int], None] | None
-) -> tuple[str, bool]:
+def _read_until_silent(out: int, patience: float, longest: float) -> tuple[str, bool]:
     """Read a pipe to its end or up to MOST_BYTES; returns the text, and whether the writer fell silent."""
     data, until = bytearray(), time.monotonic() + longest
     while len(data) < MOST_BYTES:
         left = until - time.monotonic()
         left = min(patience, left) if data or longest == math.inf else left
-        ready = select([out], [], [], max(0.0, min(SOON, left)))[0] if on_silence else []
-        if on_silence and not ready:
-            on_silence(data.count(b"\n"))
-            left, on_silence = left - SOON, None
-        if not ready and (left <= 0 or not select([out], [], [], left)[0]):
+        if left <= 0 or not select([out], [], [], left)[0]:
             return data.decode(errors="replace"), True
         if not (more := os.read(out, 1 << 16)):
             break

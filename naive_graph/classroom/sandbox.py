@@ -3,17 +3,18 @@
 bubblewrap isolates it: no network, no other processes, a root file system of its
 own with Python read-only, and a small writable folder.
 
-Input: a notebook's cells, and the exercises' files reduced to their test cases
-(`case_sources`), so that no solution can be found there. Output: JSON lines, which
-are validated before they are judged. A forged line can claim no more than that
-the answer returned some value.
+Input: a notebook's cells, and what makes the arguments of the test cases, so that
+no solution can be found there. Output: JSON lines, which are validated before they
+are judged. A forged line can claim no more than that the answer returned some value.
 """
 
 from __future__ import annotations
 
-import ast
+import io
 import json
+import marshal
 import os
+import pickle
 import shutil
 import subprocess
 import sys
@@ -21,10 +22,10 @@ import tempfile
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from functools import cache
-from inspect import signature
+from importlib import import_module
 from itertools import chain
 from pathlib import Path
+from types import CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 from ..errors import LessonError
@@ -33,9 +34,8 @@ from .exercise import Exercise
 from .judging import Verdict, exercise_named, failing_cases, verdict
 from .misconceptions import Mistake
 from .near_misses import TriedChange, parse_changes
-from .program_slice import filter_import, find_used_names, slice_statements
 from .run_answer import REFUSED_FILES, REFUSED_ROOMS, Asked, pair_outcomes, patience
-from .sandbox_child import ANSWER, ROOM, WORK
+from .sandbox_child import ANSWER, WORK, build_function, set_function_names
 
 HOUSE = Path(__file__).resolve().parents[1]
 EXERCISES = HOUSE / "classroom" / "exercises"
@@ -43,7 +43,10 @@ TINY_REFERENCE = HOUSE / "classroom" / "tiny.txt"
 TROUBLES = {"missing", "unfinished", "does_not_run"}
 BROKEN = "ends_python"  # name of the mistake if the sandbox process died; such verdicts are not cached
 CONFIRMING = 10  # seconds of processor time, to ask an answer more than its cases
-CHECKER = ("notebook", "judging", "misconceptions", "exercise", "solutions", "trees", "custom_exercises", "near_misses")
+CHECKER = (
+    "exercises", "notebook", "judging", "misconceptions", "exercise", "solutions", "trees", "custom_exercises",
+    "near_misses",
+)  # fmt: skip
 ABSENT = [f"naive_graph.{part.replace('/', '.')}" for part in (*REFUSED_FILES, *REFUSED_ROOMS, "views", "cli")]
 ABSENT.remove("naive_graph.core.arithmetics.dual")  # cases are computed with it
 ABSENT += [f"naive_graph.classroom.{part}" for part in CHECKER]
@@ -101,71 +104,55 @@ def _bwrap_command(nothing: str, hide: Iterable[str]) -> list[str]:
 # --- what goes in ---------------------------------------------------------------
 
 
-@cache
-def questions() -> dict[str, str]:
-    """The source of each exercise module, reduced to what makes test cases: no solutions, no misconceptions."""
-    trees = {file.stem: ast.parse(file.read_text(encoding="utf-8")) for file in EXERCISES.glob("*.py")}
-    trees = {name: ast.fix_missing_locations(_SolutionRemover().visit(tree)) for name, tree in trees.items()}
-    names: dict[str, set[str]] = {name: set() for name in trees}
-    names["__init__"] = {"EXERCISES"}
-    pending = ["__init__"]
-    while pending:
-        module = pending.pop()
-        for part in slice_statements(trees[module].body, names[module]):
-            if isinstance(part, ast.ImportFrom) and part.level == 1 and part.module in trees:
-                new = {
-                    alias.name
-                    for alias in part.names
-                    if (alias.asname or alias.name) in _find_used_names(trees, module, names)
-                }
-                if not new <= names[part.module]:
-                    names[part.module] |= new
-                    pending.append(part.module)
-    return {f"{ROOM}.{name}".removesuffix(".__init__"): _module_source(trees, name, names) for name in trees}
+class CasePickler(pickle.Pickler):
+    """Pickles an exercise's cases, with functions by value if their module is not in the sandbox."""
+
+    def __init__(self, file: io.BytesIO, exercise: Exercise) -> None:
+        super().__init__(file)
+        self.exercise = exercise
+
+    def reducer_override(self, thing: Any) -> Any:
+        if thing is self.exercise.solve:
+            name = self.exercise.name
+            raise LessonError(f"A case of {name} holds {name} itself, which must not lie where answers run. Change it.")
+        if isinstance(thing, ModuleType):
+            return import_module, (thing.__name__,)
+        if not isinstance(thing, FunctionType) or _is_in_sandbox(thing):
+            return NotImplemented
+        used = {name: thing.__globals__[name] for name in _global_names(thing.__code__) if name in thing.__globals__}
+        cells = [cell.cell_contents for cell in thing.__closure__ or ()]
+        made = marshal.dumps(thing.__code__), thing.__defaults__, cells
+        return build_function, made, (used, thing.__kwdefaults__), None, None, set_function_names
 
 
-def case_sources_for(exercises: Iterable[Exercise]) -> dict[str, str]:
-    """`case_sources()` with those of a lecturer's own exercises added."""
-    texts = dict(questions())
-    for exercise in exercises:
-        if exercise.asking:
-            texts[f"{ROOM}.own_{exercise.name}"] = exercise.asking
-            texts[ROOM] += f"\nfrom .own_{exercise.name} import OWN\nEXERCISES.append(OWN)"
-    return texts
+def _is_in_sandbox(function: FunctionType) -> bool:
+    """Whether a function can be imported in the sandbox."""
+    hidden = any(f"{function.__module__}.".startswith(f"{module}.") for module in [*ABSENT, "__main__"])
+    return not hidden and getattr(sys.modules.get(function.__module__), function.__qualname__, None) is function
 
 
-def _find_used_names(trees: dict[str, ast.Module], module: str, names: dict[str, set[str]]) -> set[str]:
-    statements = slice_statements(trees[module].body, names[module])
-    return names[module].union(*(set(find_used_names(part)) for part in statements))
+def _global_names(code: CodeType) -> Iterator[str]:
+    """The names that a function's code may look up among its globals."""
+    yield from code.co_names
+    for part in code.co_consts:
+        if isinstance(part, CodeType):
+            yield from _global_names(part)
 
 
-def _module_source(trees: dict[str, ast.Module], module: str, names: dict[str, set[str]]) -> str:
-    uses = _find_used_names(trees, module, names) | {"annotations"}
-    statements = [
-        filter_import(part, uses) for part in slice_statements(trees[module].body, names[module] | {"annotations"})
-    ]
-    return ast.unparse(ast.Module([part for part in statements if getattr(part, "names", True)], []))
-
-
-class _SolutionRemover(ast.NodeTransformer):
-    """AST transformer: reduces `Exercise(solve, make_cases, complaint, call)` to the name, the cases and the call."""
-
-    def visit_Call(self, node: ast.Call) -> ast.Call:
-        if not isinstance(node.func, ast.Name) or node.func.id != "Exercise":
-            return node
-        arguments = dict(zip(("solve", "make_cases", "complaint", "call"), node.args))
-        arguments |= {keyword.arg: keyword.value for keyword in node.keywords if keyword.arg}
-        name = ast.Constant(ast.unparse(arguments["solve"]))
-        call = [ast.keyword("call", arguments["call"])] if "call" in arguments else []
-        return ast.Call(node.func, [name, arguments["make_cases"]], call)
-
-    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.ImportFrom | None:
-        return None if node.module == "exercise" else node
+def pickle_cases(exercise: Exercise) -> bytes:
+    """The functions that make each case's arguments, and the one that calls an answer; no solution, no right value."""
+    made = io.BytesIO()
+    try:
+        CasePickler(made, exercise).dump((exercise.call, [case.ask for case in exercise.cases]))
+    except (pickle.PicklingError, TypeError, AttributeError, ValueError, RecursionError) as error:
+        hint = "Make them of numbers, texts, lists, dicts and functions."
+        raise LessonError(f"The cases of {exercise.name} cannot be put into the sandbox: {error}. {hint}") from error
+    return made.getvalue()
 
 
 def _hidden_files() -> list[str]:
     """The files and folders to hide in the sandbox: sources and bytecode of all modules in ABSENT."""
-    places = [HOUSE.parent.joinpath(*module.split(".")) for module in [*ABSENT, ROOM]]
+    places = [HOUSE.parent.joinpath(*module.split(".")) for module in ABSENT]
     files = [
         path.parent.glob(pattern) for path in places for pattern in (f"{path.name}.py", f"__pycache__/{path.name}.*")
     ]
@@ -234,27 +221,26 @@ class SandboxRunner(NamedTuple):
             )
         except LessonError:
             return [("", "crashed")] * len(exercises)
-        return [(_split_attempts(lines)[0], ending) for _, lines, ending in told]
+        return [(_split_attempts(lines)[0], ending) for lines, ending in told]
 
 
 def _run_sandbox(
     cells: list[str], tasks: list[tuple[Exercise, str]], limits: Limits, hide: list[str],
     only: list[int] | None = None,
 ) -> list[list[Any]]:  # fmt: skip
-    """What the sandbox tells of each: its cases, lines, and how they ended. only: see `mutation.send_changes`."""
+    """What the sandbox tells of each: its lines, and how they ended. only: see `mutation.send_changes`."""
     if tasks[1:] and not hasattr(os, "fork"):  # one process does not see what another one left
         return [told for exercise in tasks for told in _run_sandbox(cells, [exercise], limits, hide, only)]
     task_descriptions = [
         {
-            "name": exercise.name, "number": exercise.number, "expression": expression, "fresh": exercise.is_fresh,
-            "parameters": list(signature(exercise.solve).parameters), "places": exercise.places, "only": only,
+            "name": exercise.name, "number": exercise.number, "expression": expression,
+            "cases": pickle_cases(exercise), "only": only,
         }
         for exercise, expression in tasks
     ]  # fmt: skip
     task = {
         "cells": cells,
         "asked": task_descriptions,
-        "questions": case_sources_for(exercise for exercise, _ in tasks),
         "path": [str(HOUSE.parent), *map(os.path.realpath, sys.path)],
         "absent": ABSENT,
         "patience": patience() if hasattr(os, "fork") else 0.0,
@@ -274,7 +260,7 @@ def _run_sandbox(
         try:  # a session of its own: Ctrl-C is for the grader, who lets each finish
             process = subprocess.run(
                 command,
-                input=json.dumps(task).encode(),
+                input=pickle.dumps(task),
                 capture_output=True,
                 env=settings,
                 timeout=seconds_allowed,
@@ -286,13 +272,7 @@ def _run_sandbox(
     if process.returncode:
         last_line = (process.stderr.decode(errors="replace").strip().splitlines() or ["it was ended"])[-1]
         raise LessonError(f"The sandbox does not work here: {last_line}. " + INSTEAD * limits.enclosed)
-    results = list(json.loads(process.stdout))
-    for (exercise, _), (texts, *_) in zip(tasks, results):
-        if texts != [case.text for case in exercise.cases]:
-            raise LessonError(
-                f"The cases of {exercise.name} are others in the sandbox. They must not depend on chance."
-            )
-    return results
+    return list(json.loads(process.stdout))
 
 
 def _split_attempts(lines: str) -> list[str]:
@@ -305,7 +285,7 @@ def _judge_reply(exercise: Exercise, reply: list[Any], again: SandboxRunner) -> 
 
     The first answer of the notebook that is right counts; if none is, the first one.
     """
-    _, lines, ending = reply
+    lines, ending = reply
     deadline, first_reply = time.monotonic() + again.limits.seconds, None
     for attempt in _split_attempts(lines):
         outcome_pairs = _attempt(exercise, attempt, ending)

@@ -8,21 +8,23 @@ that nothing the code does can claim more than what its answer returned.
 
 from __future__ import annotations
 
+import builtins
 import ctypes
 import importlib.abc
 import importlib.machinery
 import json
+import marshal
 import os
+import pickle
 import signal
 import struct
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
-from types import ModuleType
-from typing import Any
+from types import CellType, FunctionType, ModuleType
+from typing import Any, NamedTuple
 
-ROOM = "naive_graph.classroom.exercises"
 ANSWER = "answer: "  # begins a line: here begins what may be the answer
 SHOWS = ("naive_graph.views", "naive_graph.cli")  # what computes nothing that an exercise asks for
 WORK = "/handed-in"  # a name that no package is installed under
@@ -93,15 +95,31 @@ def _drop_privileges(enclosed: bool, megabytes: int, seconds: int, file: int) ->
 # --- questions ------------------------------------------------------------------
 
 
-class SandboxQuestion:
-    """Stands for Exercise in the sandbox: name, test cases and call, but no solution."""
+class Question(NamedTuple):
+    """What running an answer needs of an exercise: its cases and call, but no solution."""
 
-    number = ""
+    cases: list[Any]
+    call: Callable[..., Any]
 
-    def __init__(self, name: str, make_cases: Callable[[], Any], call: Callable[..., Any] | None = None) -> None:
-        self.name, self.make_cases = name, make_cases
-        self.call = call or (lambda answer, arguments: answer(*arguments))
-        self.cases: list[Any] = []
+
+def read_question(pickled: bytes) -> Question:
+    """The question that `sandbox.pickle_cases` wrote."""
+    from naive_graph.classroom.cases import ExerciseCase
+
+    call, makers = pickle.loads(pickled)
+    return Question([ExerciseCase("", make) for make in makers], call)
+
+
+def build_function(code: bytes, defaults: Any, cells: list[Any]) -> FunctionType:
+    """A function of a module that is not here, without the names that it uses there."""
+    names = {"__builtins__": builtins}
+    return FunctionType(marshal.loads(code), names, None, defaults, tuple(map(CellType, cells)))
+
+
+def set_function_names(function: FunctionType, state: tuple[dict[str, Any], dict[str, Any] | None]) -> None:
+    """Give a function the names that it uses, which may include itself, and its keywords' defaults."""
+    names, function.__kwdefaults__ = state
+    function.__globals__.update(names)
 
 
 class AbsentStub:
@@ -133,27 +151,20 @@ class AbsentStub:
         return ()
 
 
-class ReducedModuleLoader(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Import hook: loads the reduced exercise modules from texts, and stubs in place of removed modules."""
+class AbsentModuleLoader(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Import hook: loads stubs in place of removed modules."""
 
-    def __init__(self, texts: dict[str, str], absent: list[str]) -> None:
-        self.texts, self.absent = texts, absent
+    def __init__(self, absent: list[str]) -> None:
+        self.absent = absent
 
     def find_spec(self, name: str, path: Any, target: Any = None) -> importlib.machinery.ModuleSpec | None:
         absent = any(f"{name}.".startswith(f"{module}.") for module in self.absent)
-        if name not in self.texts and not absent:
-            return None
-        return importlib.machinery.ModuleSpec(name, self, is_package=name == ROOM or absent)
+        return importlib.machinery.ModuleSpec(name, self, is_package=True) if absent else None
 
     def exec_module(self, module: ModuleType) -> None:
-        if module.__name__ not in self.texts:
-            vars(module)["__getattr__"] = AbsentStub(module.__name__, module.__name__.startswith(SHOWS)).__getattr__
-            if module.__name__.endswith(".notebook"):  # there is no solution to go on with
-                vars(module)["working"] = lambda name, answer: answer
-            return
-        vars(module)["Exercise"] = SandboxQuestion
-        file = os.path.join(os.path.dirname(__file__), "exercises", f"{module.__name__.rpartition('.')[2]}.py")
-        exec(compile(self.texts[module.__name__], file, "exec"), vars(module))  # its lines are none of the learner's
+        vars(module)["__getattr__"] = AbsentStub(module.__name__, module.__name__.startswith(SHOWS)).__getattr__
+        if module.__name__.endswith(".notebook"):  # there is no solution to go on with
+            vars(module)["working"] = lambda name, answer: answer
 
 
 def use_simple_reprs() -> None:
@@ -168,26 +179,10 @@ def use_simple_reprs() -> None:
         setattr(nodes.Node, name, show)
 
 
-def questions(tasks: list[dict[str, Any]]) -> Iterator[tuple[SandboxQuestion, list[str]]]:
-    """Yield each task's exercise, with its cases reduced to what makes arguments, and the cases' texts."""
-    from naive_graph.classroom.cases import ExerciseCase, build_cases, build_fresh_cases
-    from naive_graph.classroom.exercises import EXERCISES
-
-    use_simple_reprs()
-    exercises: dict[str, Any] = {exercise.name: exercise for exercise in EXERCISES}
-    for task_facts in tasks:
-        question = exercises[task_facts["name"]]
-        make = partial(build_cases, question.make_cases, task_facts["parameters"])
-        cases = build_fresh_cases(make) if task_facts["fresh"] else make()
-        cases = cases if task_facts["places"] is None else [cases[case_index] for case_index in task_facts["places"]]
-        question.cases = [ExerciseCase("", case.ask) for case in cases]
-        yield question, [case.text for case in cases]
-
-
 # --- answers --------------------------------------------------------------------
 
 
-def send_answer(question: SandboxQuestion, facts: dict[str, Any], cells: list[str], tell: Tell) -> None:
+def send_answer(question: Question, facts: dict[str, Any], cells: list[str], tell: Tell) -> None:
     """Send the problem with the learner's cells (null if none), then the outcomes in each case."""
     from naive_graph.classroom.answers import candidate_expressions, evaluate_answer
     from naive_graph.classroom.mutation import send_changes
@@ -207,12 +202,12 @@ def main() -> None:
     """Read the task from stdin, run each exercise, and write the reports to stdout as JSON."""
     if sys.platform == "linux":
         _libc_call("prctl", DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
-    task = json.load(sys.stdin)
+    task = pickle.load(sys.stdin.buffer)
     reply_file = os.dup(1)
     if task["enclosed"]:
         lock_work_folder()
     sys.path[:] = task["path"]
-    sys.meta_path.insert(0, ReducedModuleLoader(task["questions"], task["absent"]))
+    sys.meta_path.insert(0, AbsentModuleLoader(task["absent"]))
     if task["enclosed"]:
         install_seccomp_filter()
     from naive_graph.classroom import answers, mutation  # noqa: F401 - before the first process starts
@@ -220,11 +215,11 @@ def main() -> None:
 
     reports: list[Any] = []
     settle = partial(_drop_privileges, task["enclosed"], task["megabytes"], task["seconds"])
-    for facts, (question, texts) in zip(task["asked"], questions(task["asked"])):
-        run = partial(send_answer, question, facts, task["cells"])
+    use_simple_reprs()
+    for facts in task["asked"]:
+        run = partial(send_answer, read_question(facts["cases"]), facts, task["cells"])
         can_fork = hasattr(os, "fork")
-        lines = run_in_child(run, task["patience"], task["seconds"], settle) if can_fork else run_here(run)
-        reports.append([texts, *lines])
+        reports.append(run_in_child(run, task["patience"], task["seconds"], settle) if can_fork else run_here(run))
     with open(reply_file, "w", encoding="utf-8") as parent:
         json.dump(reports, parent)
 

@@ -24,11 +24,10 @@ from ..classroom.handout import (
     make_teacher_notebook,
     remove_exercises,
     remove_help,
-    without_outputs,
 )
 from ..classroom.judging import exercise_named
 from ..classroom.language import told, use_language
-from ..classroom.lessons import LINKED, PARTS, join_parts, lessons_of_the_package
+from ..classroom.lessons import LINKED, PARTS, join_parts, lessons_of_the_package, remove_outputs
 from ..classroom.mark_tables import lms_tables, points_table, read_ids
 from ..classroom.pages import class_page, student_page
 from ..classroom.tiny import ASSESSED
@@ -108,7 +107,7 @@ def _find_package_notebook(notebooks: dict[str, Any], lesson: Lesson) -> Any:
 
 def _write_release(course: Course, lesson: Lesson, renew: bool) -> None:
     """Write the students' files of a lesson: one folder for all, or one for each student if there are variants."""
-    made = make_student_notebook(without_outputs(json.loads(course.source(lesson.name).read_text(encoding="utf-8"))))
+    made = make_student_notebook(remove_outputs(json.loads(course.source(lesson.name).read_text(encoding="utf-8"))))
     made = remove_help(made) if course.assessed else made
     for student in _read_students(course) if lesson.variants else [""]:
         names = lesson.exercises(course.student_seed(student)) if student else list(lesson.points)
@@ -117,7 +116,7 @@ def _write_release(course: Course, lesson: Lesson, renew: bool) -> None:
             folder / f"{lesson.name}.ipynb", _notebook_json(remove_exercises(made, lesson.points.keys() - names)), renew
         )
         for exercise in (exercise_named(name) for name in names if name not in lesson.predictions):
-            for name, text in files_for_learners(exercise, course.assessed).items() if exercise.asking else ():
+            for name, text in files_for_learners(exercise, course.assessed).items() if exercise.told else ():
                 _write_once(folder / "exercises" / name, text, renew)
         for page in (page for page in LINKED if (course.folder / page).exists()):
             for beside in (folder, course.source(lesson.name).parent):

@@ -229,7 +229,7 @@ def test_a_broken_zip_changes_nothing(course, collect, tmp_path):
         assert held(course) == before and os.listdir(course / "submitted") == ["Zoe"]
 
 
-def test_a_move_that_fails_brings_all_back(course, collect):
+def test_a_file_where_a_folder_is_due_changes_nothing(course, collect):
     hand_in(course, "Ada", KAHN_BY_VALUE)
     (course / "submitted" / "Cat").write_text("a file where a folder is due")
     before = held(course)

@@ -89,12 +89,6 @@ WRONG_FILES = {  # what is written instead of what, in the .py or the .toml, and
     "raises": ("py", "FEATURES = {", "1 / 0\nFEATURES = {", r"ZeroDivisionError: division by zero, in line \d+"),
     "another name": ("py", "def mean(", "def means(", "has no function mean, the exercise, whose name is that of the"),
     "no cases": ("py", "def cases(", "def case(", r"has no function cases, its cases. Write: def cases\(...\)"),
-    "solved in cases": (
-        "py",
-        "yield from (",
-        "mean([1])\n    yield from (",
-        "cases needs mean itself, so the",
-    ),
     "no statement": ("py", '    """Return', '    f"""Return', "mean has no docstring. It is the statement"),
     "no toml": ("toml", "[mean]", "[mean", r"mean.toml cannot be read: .* Mend that place"),
     "no rule": ("toml", "rule =", "rules =", r"has no \[mean\] with a rule. Write: \[mean\], and below it rule"),

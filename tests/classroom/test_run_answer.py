@@ -73,22 +73,6 @@ def test_endless_calls_into_c_are_stopped(monkeypatch):
     assert time.monotonic() - start < 30
 
 
-@on_linux
-def test_who_waits_is_told_once_how_long(monkeypatch, capsys):
-    for name, value in {"SOON": 0.1, "PATIENCE": 2.0, "shows_bars": lambda: True}.items():
-        monkeypatch.setattr(run_answer, name, value)
-
-    def slow(f, x, h=1e-5):
-        seen.append(x)
-        time.sleep(0.4 if len(seen) in (3, 4) else 0.0)  # each of the first cases is asked twice
-
-    seen = []
-    judge("slope", slow)
-    told = capsys.readouterr().err
-    assert told.count("Your answer still runs") == 1 and "It is stopped after 2 s at most." in told
-    assert SLOPE.cases[1].text in told
-
-
 @pytest.mark.usefixtures("anywhere")
 def test_endless_calls_and_exits_are_errors():
     def calls(f, x, h=1e-5):

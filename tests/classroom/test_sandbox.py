@@ -5,12 +5,13 @@ import subprocess
 import sys
 import textwrap
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from handing_in import RIGHT, WRONG, no_walls, walled  # noqa: F401
 
-from naive_graph.classroom import run_answer, sandbox, sandbox_child, system_calls
+from naive_graph.classroom import run_answer, sandbox, system_calls
 from naive_graph.classroom.exercises import EXERCISES
 from naive_graph.classroom.judging import exercise_named
 from naive_graph.classroom.sandbox import Limits
@@ -79,8 +80,17 @@ def test_every_solution_passes_in_the_sandbox(step):
 
 
 def test_no_solution_goes_into_the_sandbox():
-    asking = "\n".join(sandbox.questions().values())
-    assert [each.name for each in EXERCISES if f"def {each.name}(" in asking or f"class {each.name}" in asking] == []
+    for exercise in EXERCISES:
+        solve = exercise.solve
+        functions = [solve.__mul__, solve.__pow__] if exercise.is_class else [solve]
+        sent = sandbox.pickle_cases(exercise)
+        assert not any(function.__code__.co_code in sent for function in functions)
+
+
+def test_a_case_that_holds_the_solution_is_refused():
+    leaks = replace(SLOPE, make_cases=lambda: [[SLOPE.solve, 1.0]])
+    with pytest.raises(LessonError, match="A case of slope holds slope itself"):
+        sandbox.pickle_cases(leaks)
 
 
 @pytest.mark.parametrize(
@@ -427,7 +437,7 @@ def alive(pid):
 
 
 def test_where_there_can_be_no_walls_it_is_refused_with_the_reason(monkeypatch):
-    monkeypatch.setattr(sandbox, "questions", dict)
+    monkeypatch.setattr(sandbox, "pickle_cases", lambda exercise: b"")
     with pytest.raises(LessonError, match=r"The sandbox does not work here: .*--trust"):
         handed_in(RIGHT)
 
@@ -456,7 +466,3 @@ def test_what_answers_may_not_use_is_called_by_names_that_there_are():
     places += map(Path, run_answer.REFUSED)
     assert [place for place in places if not (place.is_dir() or place.with_suffix(".py").is_file())] == []
     assert Path(run_answer.EXPLAINED).is_file()
-
-
-def test_the_questions_stand_in_the_room_of_the_exercises():
-    assert sys.modules[SLOPE.make_cases.__module__].__package__ == sandbox_child.ROOM

@@ -30,50 +30,24 @@ A toml file holds what is said in the exercises of the Python file beside it: ru
 a case (features, as expressions of the arguments), and for each misconception a sentence and a change of the solution.
 """
 
-from .attention import ATTEND, CAUSAL, SOFTMAX_PULLBACK
-from .backward import BACKWARD
-from .counting import COUNT, EDGES, EVALUATE, SENSITIVITIES
-from .dataflows import FIRE, LAYER_STREAMS, TWO_BUFFERS
-from .deep_networks import DEPTH_SLOPES, NORMALISE
-from .downhill import DESCEND, SLOPE
-from .dual import DUAL
-from .forward_mode import COUNT_ROADS, TANGENTS
-from .import_network import CHANNELS_LAST, FIELD_OF_VIEW, SAME_PADS
-from .indices import ADD_ROW, INDEX_ARRAYS, SHAPE_OF, SLIDE, TRANSPOSE
-from .lists import CONTRACT, SOFTMAX
-from .modes import FIXED_POINT, HESSIAN_TIMES
-from .neurons import HINGE, NEURON_SLOPES
-from .numerical_check import BEST_H, COMPLEX_STEP
-from .partials import BOTH_PARTIALS, DISAGREEMENT, ROBUST_SLOPE, ROW_SLOPES
-from .passes import LAST_USES, RUN_PLAN, RUNS, SHARE, SLOTS
-from .pipelines import AT_WORK, ENDS, TURN, VERSIONS_READ
-from .rates import ADAGRAD, CLIP, RMSPROP
-from .readers import BAG, DEPTH, IS_LIKED, MEET
-from .slopes import ALONG_PATHS, HALVING, LINE_LOSS, LOCAL_SLOPES
-from .steps import ADAM, MOMENTUM
-from .timing import FINISH_TIMES, IS_ORDER
-from .tiny import TINY
-from .topological_order import DEPENDS_ON, KAHN
-from .windows import CONVOLVE, INPUT_GRADIENT, KERNEL_GRADIENT, POOL_GRADIENT
+from importlib import import_module
+from pkgutil import iter_modules
 
-EXERCISES = [
-    COUNT, EDGES, EVALUATE, SENSITIVITIES,
-    KAHN, DEPENDS_ON, IS_ORDER, FINISH_TIMES,
-    ALONG_PATHS, LOCAL_SLOPES, SLOPE, BEST_H, COMPLEX_STEP,
-    DESCEND, HALVING, LINE_LOSS,
-    BACKWARD, DUAL, TANGENTS, COUNT_ROADS,
-    NEURON_SLOPES, HINGE,
-    MOMENTUM, ADAM, ADAGRAD, RMSPROP, CLIP,
-    DEPTH_SLOPES, NORMALISE,
-    DISAGREEMENT,
-    HESSIAN_TIMES, FIXED_POINT,
-    CONTRACT, TRANSPOSE, ADD_ROW, INDEX_ARRAYS, SHAPE_OF, SLIDE,
-    ATTEND, SOFTMAX_PULLBACK, CAUSAL,
-    SOFTMAX, DEPTH, BAG, IS_LIKED, MEET,
-    BOTH_PARTIALS, ROBUST_SLOPE, ROW_SLOPES,
-    CHANNELS_LAST, FIELD_OF_VIEW, SAME_PADS,
-    SHARE, LAST_USES, SLOTS, RUNS, RUN_PLAN,
-    CONVOLVE, INPUT_GRADIENT, KERNEL_GRADIENT, POOL_GRADIENT,
-    AT_WORK, ENDS, VERSIONS_READ, TURN, FIRE, LAYER_STREAMS, TWO_BUFFERS,
-]  # fmt: skip
+from ..exercise import Exercise
+from .tiny import TINY
+
+
+def in_order(number: str) -> list[tuple[int, str]]:
+    """A sort key for numbers such as 9.1, 14a.2 and 16c.1."""
+    return [(len(part.rstrip("abc")), part) for part in number.split(".")]
+
+
+def _find_exercises() -> list[Exercise]:
+    """What the files of this folder define as exercises, in the order of their numbers."""
+    modules = [import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__)]
+    exercises = [thing for module in modules for thing in vars(module).values() if isinstance(thing, Exercise)]
+    return sorted(exercises, key=lambda exercise: in_order(exercise.number))
+
+
+EXERCISES = _find_exercises()
 ALL_EXERCISES = [*EXERCISES, *TINY]  # with those that are asked of a file

@@ -5,16 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..cases import (
-    ExerciseCase,
-    choose_targets,
-    graph_case,
-    many_path_graphs,
-    name_by_index,
-    random_graphs,
-    shape_features,
-    small_graphs,
-)
+from ..cases import ExerciseCase, choose_targets, graph_case, many_graphs, name_by_index
 from ..exercise import Exercise
 
 
@@ -35,13 +26,13 @@ def backward(order, y, partials):
 
 
 def _backward_cases() -> Iterator[ExerciseCase]:
-    for recipe in [*small_graphs(), *random_graphs(40), *many_path_graphs()]:
+    for recipe in many_graphs(40):
         for target in choose_targets(recipe) if recipe.size < 21 else [recipe.size - 1]:
 
             def arrange(nodes: list[Any], partials: Any, target: int = target) -> tuple[Any, ...]:
                 return (list(nodes), nodes[target], partials)
 
-            yield graph_case(recipe, arrange, f", y = {name_by_index(target)}", target, shape_features(recipe, target))
+            yield graph_case(recipe, arrange, f", y = {name_by_index(target)}", target)
 
 
 BACKWARD = Exercise(backward, _backward_cases)

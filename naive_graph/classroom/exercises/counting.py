@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import permutations
 from typing import Any
 
-from ..cases import ExerciseCase, Formula, GraphRecipe, graph_case, random_graphs, shape_features, small_graphs
+from ..cases import ExerciseCase, Formula, GraphRecipe, graph_case, random_graphs, small_graphs
 from ..exercise import Exercise
 
 
@@ -42,9 +42,9 @@ def edges(nodes):
 
 def _graph_cases() -> Iterator[ExerciseCase]:
     for recipe in [*small_graphs(), *random_graphs(20)]:
-        yield graph_case(recipe, lambda nodes, partials: (list(nodes),), "", None, shape_features(recipe))
+        yield graph_case(recipe, lambda nodes, partials: (list(nodes),), "")
     turned = GraphRecipe((3.0,), (("mul", (0, 0)), ("sin", (1,))))  # the first row need not be a leaf
-    yield graph_case(turned, lambda nodes, partials: (nodes[::-1],), ", given as [c, b, a]", None, set())
+    yield graph_case(turned, lambda nodes, partials: (nodes[::-1],), ", given as [c, b, a]")
 
 
 def evaluate(expression):

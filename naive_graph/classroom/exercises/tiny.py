@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
-from inspect import getsource
 from pathlib import Path
 from types import CodeType
 from typing import Any
@@ -43,7 +42,7 @@ def run_tiny(answer: CodeType, arguments: tuple[str, ...]) -> Any:
     """What the last line of a program gives that runs after the file."""
     *lines, last = arguments[0].splitlines()
     scope: dict[str, Any] = {"__name__": "tiny", "OPERANDS": []}
-    for code in (answer, _code("\n".join(lines))):
+    for code in (answer, compile("\n".join(lines), "tiny.py", "exec")):
         exec(code, scope)
     value = eval(last, scope)
     return _order_told(value, scope["y"]) if last == "order(y)" else value
@@ -115,28 +114,14 @@ TINY = [
 
 # --- behind walls -----------------------------------------------------------------
 
-ASKING = """
-from __future__ import annotations
-from functools import cache
-from types import CodeType
-from typing import Any
-from naive_graph.classroom.cases import ExerciseCall, ExerciseCase
-{functions}
-def case(program, count):
-    return ExerciseCase(program.replace("\\n", "\\n    "), lambda real: ExerciseCall((program,), [None] * count))
-OWN = Exercise({name!r}, lambda: [case(*each) for each in {cases}], lambda file, given: run_tiny(file(), given))
-"""
-
 
 @cache
 def graded_part(name: str) -> Exercise | None:
-    """A part as a class is graded: what asks has its programs, and no reference. None for what is no part."""
+    """A part as a class is graded: a file comes as `as_cell` makes it. None for what is no part."""
     part = next((each for each in TINY[:-1] if each.name == name), None)
     if part is None:
         return None
-    cases = [(each.arguments[0], len(each.nodes)) for each in (case.ask(True) for case in part.cases)]
-    functions = "\n".join(getsource(each) for each in (_code.__wrapped__, run_tiny, _order_told))
-    return replace(part, asking=ASKING.format(functions=functions, name=name, cases=cases))
+    return replace(part, call=lambda file, given: run_tiny(file(), given))
 
 
 def as_cell(file: str) -> tuple[list[str], str]:
