@@ -91,9 +91,8 @@ class GraphRecipe(NamedTuple):
         parts = [f"{name_by_index(i)} = {value!r}" for i, value in enumerate(self.leaves)]
         for index, (name, operands) in enumerate(self.operators[:LONGEST_TEXT], len(parts)):
             names = [name_by_index(i) for i in operands]
-            parts.append(
-                f"{name_by_index(index)} = " + (SIGNS[name].join(names) if name in SIGNS else f"{name}({names[0]})")
-            )
+            formula = SIGNS[name].join(names) if name in SIGNS else f"{name}({names[0]})"
+            parts.append(f"{name_by_index(index)} = {formula}")
         return ", ".join(parts) + (f", and so on: {self.size:,} nodes" if len(self.operators) > LONGEST_TEXT else "")
 
     def twins(self) -> list[PlainNode]:
@@ -377,11 +376,9 @@ CYCLES = (
 
 def shape_features(recipe: GraphRecipe, target: int | None = None) -> set[str]:
     """A graph's special features, each worded to end the sentence "it is wrong when ..."."""
-    node_indices = range(recipe.size)
-    operands = [recipe.operands(index) for index in node_indices]
-    users = (
-        [{index for index in node_indices if i in operands[index]} for i in node_indices] if recipe.size < 100 else []
-    )
+    nodes = range(recipe.size)
+    operands = [recipe.operands(node) for node in nodes]
+    users = [{user for user in nodes if node in operands[user]} for node in nodes if recipe.size < 100]
     features = {
         "a node stands twice among the operands of one node": any(len(set(each)) < len(each) for each in operands),
         "a node has two users": any(len(each) > 1 for each in users),

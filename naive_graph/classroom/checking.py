@@ -10,7 +10,7 @@ from typing import Any
 
 from ..errors import LessonError
 from .exercise import Exercise
-from .judging import verdict
+from .judging import failing_cases, verdict
 from .mutation import mutants
 from .run_answer import Asked, run_all_cases
 from .solutions import solution_text
@@ -43,12 +43,7 @@ def _load_answer(exercise: Exercise, text: str) -> Any:
 
 
 def _passes_all(exercise: Exercise, outcomes: Asked) -> bool:
-    if len(outcomes) != len(exercise.cases):
-        return False
-    for i, pair in enumerate(outcomes):
-        if not all(outcome is None or exercise.right(i, outcome) for outcome in pair):
-            return False
-    return True
+    return len(outcomes) == len(exercise.cases) and not failing_cases(exercise, outcomes)
 
 
 def undetected_mistakes(exercise: Exercise) -> Iterator[str]:

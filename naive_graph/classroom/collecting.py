@@ -29,6 +29,8 @@ CANVAS = re.compile(r"(?:.*/)?([^/]+?)(_LATE)?_(\d{1,18})_(\d{1,18})_([^/]+)")
 RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)  # no folder's name on Windows
 AGAIN = re.compile(r"-(\d{1,9})(?=\.\w+$)")  # the number of a resubmission
 MOST_LETTERS, MOST_ENTRIES, MOST_IN_ALL = 1000, 100_000, 1 << 32
+Told = Callable[[str], Any]
+Newest = dict[tuple[str, str], dict[str, "Submission"]]  # by student and lesson, then by the name of the file
 
 
 class Submission(NamedTuple):
@@ -44,7 +46,7 @@ class Submission(NamedTuple):
     order: tuple[float, ...]
 
 
-def collect(course: Course, file: Path, wished: str, renew: bool, print_line: Callable[[str], Any]) -> bool:
+def collect(course: Course, file: Path, wished: str, renew: bool, print_line: Told) -> bool:
     """Copy each student's newest files to submitted/; True if all could be taken. A ZIP that is broken changes nothing.
 
     wished: the lesson, by the beginning of its name; if empty, the files' names say it. renew: take it also where
@@ -62,9 +64,7 @@ def collect(course: Course, file: Path, wished: str, renew: bool, print_line: Ca
         raise LessonError(message) from None
 
 
-def _collect_archive(
-    course: Course, archive: ZipFile, wished: str, renew: bool, print_line: Callable[[str], Any]
-) -> bool:
+def _collect_archive(course: Course, archive: ZipFile, wished: str, renew: bool, print_line: Told) -> bool:
     gradable, others = submissions(archive)
     newest, due = _newest_submissions(course, gradable, wished), []
     all_taken = {other.student for other in others} <= {submission_entry.student for submission_entry in gradable}
@@ -94,9 +94,8 @@ def _collect_archive(
         elif not _is_unchanged(files, folder):
             print_line(f"kept as it is: {folder} (--renew takes what the ZIP holds)")
         if any(submission.late for submission in lesson_files.values()):
-            print_line(
-                f"{student}, {lesson}: Canvas says late, not by how much. It counts as one day: mend {folder / STAMP}"
-            )
+            message = f"Canvas says late, not by how much. It counts as one day: mend {folder / STAMP}"
+            print_line(f"{student}, {lesson}: {message}")
     for folder, lesson in due:  # read once more, since together they may be large
         folder.mkdir(parents=True, exist_ok=True)
         for name, data in _read_files(course, archive, lesson, newest[folder.parent.name, lesson]).items():
@@ -188,11 +187,9 @@ def resolve_lesson(course: Course, wished: str) -> str:
     return names[0] if names else ""
 
 
-def _newest_submissions(
-    course: Course, candidates: Iterable[Submission], wished: str
-) -> dict[tuple[str, str], dict[str, Submission]]:
+def _newest_submissions(course: Course, candidates: Iterable[Submission], wished: str) -> Newest:
     """The newest submission of each student and lesson, by target file name."""
-    newest: dict[tuple[str, str], dict[str, Submission]] = defaultdict(dict)
+    newest: Newest = defaultdict(dict)
     for submission in sorted(candidates, key=lambda entry: entry.order):
         if lesson := wished or _lesson_of_file(course, submission.file):
             newest[submission.student, lesson][TINY if submission.file == TINY else f"{lesson}.ipynb"] = submission
@@ -207,20 +204,17 @@ def _lesson_of_file(course: Course, file: str) -> str:
         if not named:
             return ""  # it is worth nothing
     if (file == TINY and len(named) > 1) or (not named and len(course.lessons) != 1):
-        raise LessonError(
-            f"Which lesson {file!r} answers is not known. Say it: --lesson NAME. Set are: {', '.join(course.lessons)}."
-        )
+        names = ", ".join(course.lessons)
+        raise LessonError(f"Which lesson {file!r} answers is not known. Say it: --lesson NAME. Set are: {names}.")
     return max(named or course.lessons, key=len)
 
 
 def _timestamp_text(course: Course, lesson: str, submission: Submission) -> str:
     """The text of nbgrader's timestamp file. Canvas's ZIP has no submission times, only the word late."""
     due = course.lessons[lesson].due
-    came = (
-        submission.submitted_at
-        if submission.late is None
-        else due and (due + timedelta(seconds=1) if submission.late else due)
-    )
+    came = due + timedelta(seconds=1) if due and submission.late else due
+    if submission.late is None:
+        came = submission.submitted_at
     return f"{came.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC\n" if came else ""
 
 

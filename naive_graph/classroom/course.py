@@ -31,6 +31,7 @@ LESSON = """
 # extensions = {{ ada = 2027-02-07 }}  # later dates for single students, by the names of their folders
 # partial = true  # a wrong answer gets the share of cases in which it is right
 {points}"""
+Variants = tuple[tuple[str, ...], ...]
 PREDICT = "predict "  # begins the name of a prediction: points = { "predict 2.1" = 1 }
 
 
@@ -45,7 +46,7 @@ class Lesson(NamedTuple):
     points: dict[str, float]
     due: datetime | None = None
     late: float = 0.0
-    variants: tuple[tuple[str, ...], ...] = ()
+    variants: Variants = ()
     extensions: Mapping[str, datetime] = MappingProxyType({})
     partial: bool = False
 
@@ -150,14 +151,10 @@ def _with_current_number(entry: str) -> str:
     return PREDICT + current_number(entry.removeprefix(PREDICT)) if entry.startswith(PREDICT) else entry
 
 
-def _parse_variants(
-    file: Path, table: dict[str, Any], where: str, worth: dict[str, float]
-) -> tuple[tuple[str, ...], ...]:
+def _parse_variants(file: Path, table: dict[str, Any], where: str, worth: dict[str, float]) -> Variants:
     groups = table.get("variants", [])
-    worths = [
-        {worth.get(name) for name in map(str, group)} if isinstance(group, list) else set()
-        for group in (groups if isinstance(groups, list) else [groups])
-    ]
+    lists = isinstance(groups, list) and all(isinstance(group, list) for group in groups)
+    worths = [{worth.get(str(name)) for name in group} for group in groups] if lists else [set()]
     if any(len(group_worths) != 1 or None in group_worths for group_worths in worths):
         hint = 'Write groups of exercises that are worth the same: variants = [["kahn", "depends_on"]]'
         raise LessonError(f"{file}: variants in {where} is {groups!r}. {hint}")

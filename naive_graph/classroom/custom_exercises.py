@@ -69,10 +69,9 @@ def _read_names(file: Path) -> dict[str, dict[str, tuple[str, str]]]:
     """Read mistakes.toml: (name, sentence) by exercise and fingerprint. Raises LessonError if malformed."""
     try:
         table = tomllib.loads(file.read_text(encoding="utf-8"))
-        return {
-            name: {does: (str(entry["name"]), str(entry["sentence"])) for does, entry in some.items()}
-            for name, some in table.items()
-        }
+        for exercise, names in table.items():
+            table[exercise] = {does: (str(name["name"]), str(name["sentence"])) for does, name in names.items()}
+        return table
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, AttributeError, TypeError, KeyError) as error:
@@ -103,14 +102,12 @@ def _make_exercise(file: Path, written: str, sentences: str, seed: str) -> Exerc
     """The same file makes the same exercise; when it is changed, another one."""
     scope = _run_file(file, written)
     solve, cases = _get_function(file, scope, file.stem), _get_function(file, scope, "cases")
-    texts_and_features = _check_texts(file, solve, ast.literal_eval(sentences)) | {
-        "features": scope.get("FEATURES", {})
-    }
+    texts = _check_texts(file, solve, ast.literal_eval(sentences)) | {"features": scope.get("FEATURES", {})}
     complaint = _wrap_complaint(_get_function(file, scope, "complaint")) if "complaint" in scope else None
     takes_random = bool(inspect.signature(cases).parameters)
     make: Any = (lambda: drawn(cases, seed)) if takes_random else cases
     shared = _make_exercise(file, written, sentences, "") if seed and takes_random else None
-    return Exercise(solve, make, complaint, told=texts_and_features, shared=shared)
+    return Exercise(solve, make, complaint, told=texts, shared=shared)
 
 
 def _run_file(file: Path, written: str) -> dict[str, Any]:

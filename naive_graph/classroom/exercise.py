@@ -18,7 +18,7 @@ import tomllib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, lru_cache
-from inspect import getsource, isclass, signature
+from inspect import Parameter, getsource, isclass, signature
 from itertools import combinations
 from pathlib import Path
 from textwrap import dedent
@@ -194,16 +194,13 @@ class Exercise:
     def _feature_tests(self) -> dict[str, Callable[..., Any]]:
         """A predicate of the arguments for each feature; those in TOML files are compiled from expressions."""
         solve: Any = self.solve
-        positional = [
-            parameter
-            for parameter in signature(solve).parameters.values()
-            if parameter.kind is not parameter.KEYWORD_ONLY
-        ]
-        head = ", ".join(f"{parameter.name}=None" for parameter in positional)
-        return {
-            feature: eval(f"lambda {head}: {holds}", solve.__globals__) if isinstance(holds, str) else holds
-            for feature, holds in self.features.items()
-        }
+        names = signature(solve).parameters
+        head = ", ".join(f"{name}=None" for name in names if names[name].kind is not Parameter.KEYWORD_ONLY)
+        tests = dict(self.features)
+        for feature, holds in tests.items():
+            if isinstance(holds, str):
+                tests[feature] = eval(f"lambda {head}: {holds}", solve.__globals__)
+        return tests
 
     @cached_property
     def expected(self) -> list[AnswerOutcome]:
@@ -253,13 +250,9 @@ class Exercise:
             return self.complaint(self.cases[case_index], value) is None
         return is_close(value, self.expected[case_index].value)
 
-    def right(self, case_index: int, answer_outcome: AnswerOutcome) -> bool:
-        done = (
-            answer_outcome.kind == "gave"
-            and not answer_outcome.mutated
-            and answer_outcome.visits <= self.cases[case_index].most
-        )
-        return done and self.accepts(case_index, answer_outcome.value)
+    def right(self, place: int, outcome: AnswerOutcome) -> bool:
+        done = outcome.kind == "gave" and not outcome.mutated and outcome.visits <= self.cases[place].most
+        return done and self.accepts(place, outcome.value)
 
     def same_mistake(self, place: int, one: AnswerOutcome, other: AnswerOutcome) -> bool:
         """Whether two outcomes show the same mistake. Two exceptions count as the same, unless one is in BLUNDERS."""

@@ -106,16 +106,11 @@ def check_sandbox(limits: sandbox.Limits) -> None:
 
 def grade_all(course: Course, print_line: Told, only_student: str = "") -> list[Result]:
     """Grade everybody, or one student, in every lesson that gives points. print_line: called with each message."""
-    set_lessons = [
-        candidate
-        for candidate in (read_task(course, lesson) for lesson in course.lessons.values())
-        if candidate.gives_points
-    ]
+    set_lessons = [task for lesson in course.lessons.values() if (task := read_task(course, lesson)).gives_points]
     students = sorted(student_folders(course.folder / "submitted"))
     if only_student and only_student not in students:
-        raise LessonError(
-            f"There is no folder {course.folder / 'submitted' / only_student}. Name one of those in submitted."
-        )
+        folder = course.folder / "submitted" / only_student
+        raise LessonError(f"There is no folder {folder}. Name one of those in submitted.")
     marks = read_marks(course.folder, lambda who, lesson: _parts_of_student(course, students, set_lessons, who, lesson))
     for line in list_unknown_extensions(course, students):
         print_line(line)
@@ -143,9 +138,8 @@ def grade_all(course: Course, print_line: Told, only_student: str = "") -> list[
     results.sort(key=lambda result: result[:2])
     for line in [*untimed(results), *list_not_graded(course, results), *list_unmarked(results)]:
         print_line(line)
-    rows = mark_table_rows(
-        ((spreadsheet_name(result.student), result.lesson, result.answers) for result in results), marks
-    )
+    given = ((spreadsheet_name(result.student), result.lesson, result.answers) for result in results)
+    rows = mark_table_rows(given, marks)
     if rows and not only_student:
         write_atomically(course.folder / BY_HAND, csv_text(rows).encode(), LessonError)
     return results
@@ -161,9 +155,8 @@ def _parts_of_student(
     for task in set_lessons:
         if task.lesson.name == lesson:
             names = [*task.lesson.exercises(course.student_seed(student)), *task.lesson.predictions]
-            return {name: task.lesson.points[name] for name in names} | {
-                name: most for name, (most, _) in task.by_hand.items()
-            }
+            by_hand = {name: most for name, (most, _) in task.by_hand.items()}
+            return {name: task.lesson.points[name] for name in names} | by_hand
     return {}
 
 
@@ -236,9 +229,8 @@ class LessonTask(NamedTuple):
 
 
 def _result_line(result: Result) -> str:
-    outcome = result.ungraded or (
-        result.mark and f"{result.mark} of {sum(answer['of'] for answer in result.answers):g}"
-    )
+    most = sum(answer["of"] for answer in result.answers)
+    outcome = result.ungraded or (result.mark and f"{result.mark} of {most:g}")
     return f"{printable_name(result.student)}, {result.lesson}: {outcome or 'nothing to grade'}"
 
 
@@ -291,17 +283,8 @@ def _judge_lesson(course: Course, student: str, task: LessonTask) -> Callable[[]
         ]
         lecturer_names = read_bytes(names_file) if (names_file := course.folder / "exercises" / NAMED).exists() else b""
         answers = [answer for _, answer in questions]
-        cache_key = (
-            FORM,
-            lesson.points,
-            lesson.partial,
-            answers,
-            course.limits,
-            __version__,
-            task.by_hand,
-            custom,
-            lecturer_names,
-        )
+        versions = FORM, __version__, course.limits
+        cache_key = versions, lesson.points, lesson.partial, answers, task.by_hand, custom, lecturer_names
         handed_in = read_submission(folder, any(graded_part(name) for name in names))
         result = result._replace(left_out=handed_in.left_out, handed_in=bool(handed_in.notebook or handed_in.tiny))
         digest = sha256(handed_in.notebook + handed_in.tiny + repr(cache_key).encode()).hexdigest()

@@ -36,11 +36,7 @@ def student_folders(submitted_folder: Path) -> Iterator[str]:
         raise LessonError(
             f"There is no folder {submitted_folder}. Put there what was handed in: STUDENT/LESSON/LESSON.ipynb"
         )
-    return (
-        entry.name
-        for entry in os.scandir(submitted_folder)
-        if entry.is_dir(follow_symlinks=False) and entry.name[0] != "."
-    )
+    return (name for name in _list_visible(submitted_folder) if stat.S_ISDIR(_mode(submitted_folder / name)))
 
 
 def printable_name(student: str) -> str:
@@ -75,11 +71,8 @@ def list_misplaced(student_folder: Path, lessons: Iterable[str]) -> list[str]:
     problems = []
     for name in _list_visible(student_folder):
         if name not in lesson_names and name not in EXPECTED:
-            what = (
-                "is no folder of a lesson"
-                if stat.S_ISDIR(_mode(student_folder / name))
-                else "lies in no folder of a lesson"
-            )
+            is_folder = stat.S_ISDIR(_mode(student_folder / name))
+            what = "is no folder of a lesson" if is_folder else "lies in no folder of a lesson"
             problems.append(f"{_printable(name)} {what}: the notebook's place is STUDENT/LESSON/LESSON.ipynb")
     return problems
 

@@ -62,10 +62,8 @@ def make_teacher_notebook(lesson: Notebook, points: dict[str, float]) -> Noteboo
     for index, exercise, answer in latest_checks(cell_texts(made)):
         if exercise.name in points:
             name = ast.unparse(answer)
-            check_cell, rest = (
-                _remove_check(code[index], exercise),
-                [_graded_cell(exercise, name, points[exercise.name])],
-            )
+            check_cell = _remove_check(code[index], exercise)
+            rest = [_graded_cell(exercise, name, points[exercise.name])]
             blank = next((cell for cell in reversed(code[: index + 1]) if _find_definition(cell, name)), None)
             if blank is None:
                 blank = {**copy.deepcopy(check_cell), "id": f"blank-{exercise.name}", "source": ""}
@@ -80,12 +78,8 @@ def make_student_notebook(teachers_own: Notebook) -> Notebook:
     """The students' notebook: solutions replaced by blanks, hidden tests removed."""
     made = copy.deepcopy(teachers_own)
     for cell in made["cells"]:
-        text = re.sub(
-            rf"^( *){BEGIN}\n.*?^ *{END}$",
-            partial(_replace_solution, cell["cell_type"]),
-            _text(cell),
-            flags=re.M | re.S,
-        )
+        replace = partial(_replace_solution, cell["cell_type"])
+        text = re.sub(rf"^( *){BEGIN}\n.*?^ *{END}$", replace, _text(cell), flags=re.M | re.S)
         cell["source"] = re.sub(rf"\n *{BEGIN_TESTS}\n.*?^ *{END_TESTS}$", "", text, flags=re.M | re.S)
     return made
 
@@ -153,11 +147,7 @@ def _build_metadata(name: str, **flags: Any) -> dict[str, Any]:
 
 def _find_definition(cell: Notebook, name: str) -> ast.stmt | None:
     """The statement in a cell that defines this function or class; None if there is none."""
-    makers = [
-        statement
-        for statement in parse_cell(_text(cell)).body
-        if isinstance(statement, (ast.FunctionDef, ast.ClassDef))
-    ]
+    makers = [part for part in parse_cell(_text(cell)).body if isinstance(part, (ast.FunctionDef, ast.ClassDef))]
     return next((maker for maker in makers if maker.name == name), None)
 
 

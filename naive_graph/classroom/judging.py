@@ -19,7 +19,7 @@ from .language import told
 from .lessons import OLD_EXERCISES
 from .misconceptions import Mistake, diagnose, format_value
 from .near_misses import RELATIONS, AnswerRunner, LocalRunner
-from .run_answer import AnswerOutcome, Asked, run_all_cases
+from .run_answer import AnswerOutcome, Asked, OutcomePair, run_all_cases
 
 
 @dataclass(frozen=True)
@@ -80,11 +80,8 @@ def exercise_named(name: str) -> Exercise:
     if text in custom_files:
         return own_exercise(custom_files[text])
     suggestions = get_close_matches(text, [*custom_files, *(exercise.name for exercise in EXERCISES)], 1, 0.5)
-    meant = (
-        f" Did you mean {suggestions[0]!r}?"
-        if suggestions
-        else ' Give its name first: check("kahn", kahn).' * callable(name)
-    )
+    meant = ' Give its name first: check("kahn", kahn).' * callable(name)
+    meant = f" Did you mean {suggestions[0]!r}?" if suggestions else meant
     raise LessonError(f"There is no exercise {shortened(name)}.{meant} progress() lists all of them.")
 
 
@@ -108,9 +105,8 @@ def verdict(exercise: Exercise, outcome_pairs: Asked, again: AnswerRunner | None
     if not wrong:
         return Verdict(True, f"Right: {exercise.name} does what it should in all {len(outcome_pairs)} cases.")
     common_failures = [index for index in wrong if index < len((exercise.shared or exercise).cases)] or wrong
-    fingerprint = sha256(
-        repr([(index, _round_value(outcome_pairs[index])) for index in common_failures]).encode()
-    ).hexdigest()[:8]
+    does = repr([(index, _round_value(outcome_pairs[index])) for index in common_failures])
+    fingerprint = sha256(does.encode()).hexdigest()[:8]
     lecturer_name = find_lecturer_name(exercise.name, fingerprint)
     mistakes = [Mistake(*lecturer_name)] if lecturer_name else diagnose(exercise, outcome_pairs, again)
     explained_cases = [mistake.case for mistake in mistakes if mistake.case is not None]
@@ -136,9 +132,7 @@ def _round_value(outcome: Any) -> Any:
     return f"{outcome:.6g}" if isinstance(outcome, float) else outcome
 
 
-def _find_failure(
-    exercise: Exercise, index: int, outcomes: tuple[AnswerOutcome, AnswerOutcome | None]
-) -> AnswerOutcome | None:
+def _find_failure(exercise: Exercise, index: int, outcomes: OutcomePair) -> AnswerOutcome | None:
     """The outcome that is wrong in a case: the first, or the second if only that is."""
     return next((outcome for outcome in outcomes if outcome is not None and not exercise.right(index, outcome)), None)
 

@@ -100,9 +100,8 @@ class Catalogue:
     def __init__(self, texts: dict[str, str]) -> None:
         self.texts = texts
         holed = [text for text in texts if HOLE.search(text)]
-        self.templates = sorted(
-            ((max(HOLE.split(template)[::2], key=len), template) for template in holed), key=_fixed_length_key
-        )
+        pieces = ((max(HOLE.split(template)[::2], key=len), template) for template in holed)
+        self.templates = sorted(pieces, key=_fixed_length_key)
 
     def message(self, text: str) -> str:
         """A message, line by line: lines are put together in many ways."""
@@ -173,9 +172,7 @@ def paragraphs(text: str) -> list[str]:
 def split_docstring(program: str) -> list[str]:
     """The paragraphs of the docstrings in a cell, each as one line."""
     try:
-        definitions = [
-            statement for statement in ast.parse(program).body if isinstance(statement, (ast.FunctionDef, ast.ClassDef))
-        ]
+        definitions = [part for part in ast.parse(program).body if isinstance(part, (ast.FunctionDef, ast.ClassDef))]
     except SyntaxError:  # IPython's own words
         return []
     docstrings = [ast.get_docstring(definition) or "" for definition in definitions]
@@ -199,11 +196,9 @@ def lesson_in_language(lesson: Path, language: str) -> bytes:
     Above an exercise stands what it asks.
     """
     bare = without_outputs(lesson)
-    return (
-        notebook_bytes(translate_lesson(json.loads(bare), lesson, language))
-        if has_translation(language, lesson)
-        else bare
-    )
+    if not has_translation(language, lesson):
+        return bare
+    return notebook_bytes(translate_lesson(json.loads(bare), lesson, language))
 
 
 def translate_lesson(notebook: dict[str, Any], lesson: Path, language: str) -> dict[str, Any]:
@@ -214,11 +209,8 @@ def translate_lesson(notebook: dict[str, Any], lesson: Path, language: str) -> d
         if cell["cell_type"] == "markdown":
             parts = BETWEEN.split(TERM.sub(r"\1", "".join(cell["source"])))
             parts[::2] = [catalogue.known(part) or part for part in parts[::2]]
-            docstring_texts = [
-                catalogue.texts[paragraph]
-                for paragraph in split_docstring("".join(next_cell["source"]))
-                if paragraph in catalogue.texts
-            ]
+            docstring = split_docstring("".join(next_cell["source"]))
+            docstring_texts = [catalogue.texts[text] for text in docstring if text in catalogue.texts]
             cell["source"] = "\n\n".join(["".join(parts), *docstring_texts]).splitlines(keepends=True)
         elif SAYING.match("".join(cell["source"])):
             for data in (output["data"] for output in cell["outputs"] if "data" in output):

@@ -66,16 +66,12 @@ def read_marks(folder: Path, points_of_parts: Callable[[str, str], dict[str, flo
         with file.open(encoding="utf-8-sig", newline="") as opened:
             header_line = next(opened, "")  # spreadsheets may save with semicolons or tabs
             delimiter = max(",;\t", key=header_line.count)
-            names = [
-                EARLIER.get(title.strip(), title.strip())
-                for title in next(csv.reader([header_line], delimiter=delimiter))
-            ]
+            titles = map(str.strip, next(csv.reader([header_line], delimiter=delimiter)))
+            names = [EARLIER.get(title, title) for title in titles]
             if not {*HEAD} - {"of"} <= {*names}:
                 raise LessonError(f"{file} begins with {header_line.strip()!r}. Its first line is: {','.join(HEAD)}")
-            rows = [
-                {name: (row.get(name) or "").strip() for name in HEAD}
-                for row in csv.DictReader(opened, names, delimiter=delimiter)
-            ]
+            table = csv.DictReader(opened, names, delimiter=delimiter)
+            rows = [{name: (row.get(name) or "").strip() for name in HEAD} for row in table]
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError, csv.Error) as error:

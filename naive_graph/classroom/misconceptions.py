@@ -18,6 +18,9 @@ FEW = 8  # cases that agree, for one in which an answer found no end
 ALL_BUT_FEW = 0.97  # of them, where two mistakes are said at once: two explain much by chance
 
 
+Outcomes = list[AnswerOutcome]  # the first of each case
+
+
 class Mistake(NamedTuple):
     """A diagnosed mistake: its name, a sentence for the learner, the first case it explains (None: all that fail)."""
 
@@ -33,12 +36,10 @@ def diagnose(exercise: Exercise, outcome_pairs: Asked, again: AnswerRunner | Non
     fits: list[Mistake] = []
     for general in GENERAL:
         if (general_mistake := general(exercise, outcome_pairs)) is not None:
-            if (
-                general_mistake.name == "unfinished" and outcome_pairs[0][0].kind == "gave"
-            ):  # or returned in the loop, which looks alike
-                fits = _find_misconceptions(exercise, outcome_pairs, again) or _find_slip(
-                    exercise, outcome_pairs, again
-                )
+            if general_mistake.name == "unfinished" and outcome_pairs[0][0].kind == "gave":
+                # or returned in the loop, which looks alike
+                fits = _find_misconceptions(exercise, outcome_pairs, again)
+                fits = fits or _find_slip(exercise, outcome_pairs, again)
             return fits if len(fits) == 1 else [general_mistake]  # rather not begun than two mistakes at once
     mistakes = _find_misconceptions(exercise, outcome_pairs, again) or list(_find_failures(exercise, outcome_pairs))
     if not mistakes or mistakes[0].name in ("returns_nothing", "raises", "never_ends"):
@@ -121,16 +122,13 @@ def best_misconceptions(exercise: Exercise, asked: Asked) -> Mistakes:
         two = {mistake: _agreement(exercise, gave, wrong, mistake, ALL_BUT_FEW) for mistake in exercise.mistakes(2)}
         most = max(two.values(), default=0.0)
         if most > max(shares[one], ALL_BUT_FEW):
-            if sure := _confirmed_pair(
-                exercise, gave, wrong, [mistake for mistake, share in two.items() if share == most]
-            ):
+            best = [mistake for mistake, share in two.items() if share == most]
+            if sure := _confirmed_pair(exercise, gave, wrong, best):
                 return sure
     return one if shares[one] > ENOUGH else ()
 
 
-def _confirmed_pair(
-    exercise: Exercise, gave: list[AnswerOutcome], wrong: list[bool], pairs: list[Mistakes]
-) -> Mistakes:
+def _confirmed_pair(exercise: Exercise, gave: Outcomes, wrong: list[bool], pairs: list[Mistakes]) -> Mistakes:
     """The best pair of misconceptions, if the outcomes show both of them; () otherwise.
 
     It is not where other mistakes explain as much, or the failing cases do not show
@@ -150,18 +148,12 @@ def _confirmed_pair(
 
 
 def _agreement(
-    exercise: Exercise,
-    first_outcomes: list[AnswerOutcome],
-    wrong: list[bool],
-    mistakes: Mistakes,
-    least: float = ENOUGH,
+    exercise: Exercise, gave: Outcomes, wrong: list[bool], mistakes: Mistakes, least: float = ENOUGH
 ) -> float:
     """The share of cases, of those where answer or mutant is wrong, in which they agree; 0.0 if below `least`."""
     agree = differ = neither = 0
-    for i in sorted(
-        range(len(first_outcomes)), key=wrong.__getitem__, reverse=True
-    ):  # where it is wrong they soon differ
-        one, (other, other_right) = first_outcomes[i], exercise.outcome_with(i, mistakes)
+    for i in sorted(range(len(wrong)), key=wrong.__getitem__, reverse=True):  # where it is wrong they soon differ
+        one, (other, other_right) = gave[i], exercise.outcome_with(i, mistakes)
         other_wrong = not other_right
         if not (wrong[i] or other_wrong):
             continue
@@ -173,7 +165,7 @@ def _agreement(
             neither += FEW
         else:
             differ += 1
-            if differ > (1.0 - least) * len(first_outcomes):
+            if differ > (1.0 - least) * len(gave):
                 return 0.0
     return agree / (agree + differ) if agree > neither else 0.0
 
@@ -231,9 +223,8 @@ def _is_made_of_arguments(case: ExerciseCase, value: Any) -> bool:
     """Whether a value is one of the arguments, or is made of such."""
     question = case.ask(False)
     arguments = to_json_value(question.arguments, question.nodes)
-    return value in arguments or (
-        isinstance(value, list) and bool(value) and all(entry in arguments for entry in value)
-    )
+    parts = value if isinstance(value, list) else []
+    return value in arguments or (bool(parts) and all(part in arguments for part in parts))
 
 
 def _check_keeps_state(exercise: Exercise, outcomes: Asked) -> Mistake | None:
@@ -269,9 +260,8 @@ def _check_too_slow(exercise: Exercise, outcomes: Asked) -> Mistake | None:
             mistake = Mistake("sweeps_again", f"It asks for partials {first.visits:,} times for {size} nodes. {ONCE}")
         elif first.kind in SLOW and "there are thousands of nodes" in exercise.cases[i].features:
             size = getattr(exercise.cases[i].recipe, "size", 0)
-            mistake = Mistake(
-                "too_slow", f"What it finds is right, but it takes too long for {size:,} nodes. {LOOKS}", i
-            )
+            message = f"What it finds is right, but it takes too long for {size:,} nodes. {LOOKS}"
+            mistake = Mistake("too_slow", message, i)
         elif not exercise.right(i, first):
             return None
     return mistake
@@ -363,10 +353,8 @@ def _as_nodes(exercise: Exercise, value: Any, want: Any) -> Iterator[Any]:
     if isinstance(value, list) and exercise.complaint:
         names = {name_by_index(index): index for index in range(max(26, len(value)))}
         texts = [entry.get("text", "") if isinstance(entry, dict) else "" for entry in value]
-        yield [
-            {"node": int(entry) if isinstance(entry, float) else names.get(text, -1)}
-            for entry, text in zip(value, texts)
-        ]
+        pairs = zip(value, texts)
+        yield [{"node": int(entry) if isinstance(entry, float) else names.get(text, -1)} for entry, text in pairs]
 
 
 def _any_nesting(exercise: Exercise, value: Any, want: Any) -> Iterator[Any]:
@@ -469,11 +457,8 @@ def _format_value(value: Any) -> str:
     if not isinstance(value, dict):
         return repr(value)
     if "pairs" in value:
-        return (
-            "{"
-            + ", ".join(f"{_format_value(key)}: {_format_value(entry)}" for key, entry in value["pairs"][:200])
-            + "}"
-        )
+        pairs = (f"{_format_value(key)}: {_format_value(entry)}" for key, entry in value["pairs"][:200])
+        return f"{{{', '.join(pairs)}}}"
     if "node" in value:
         return name_by_index(value["node"])
     if value.get("kind") == "complex":

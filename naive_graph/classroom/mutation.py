@@ -106,25 +106,20 @@ class Slip(NamedTuple):
 def slips(tree: ast.Module) -> list[Slip]:
     """Every slip: the reverse of a small change that a learner may have made by mistake."""
     all_slips: list[Slip] = []
-    names = {
-        name_node.id
-        for name_node in ast.walk(tree)
-        if isinstance(name_node, ast.Name) and isinstance(name_node.ctx, ast.Store)
-    }
-    names |= {name_node.arg for name_node in ast.walk(tree) if isinstance(name_node, ast.arg)}
-    for parent in ast.walk(tree):
+    nodes = list(ast.walk(tree))
+    names = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    names |= {node.arg for node in nodes if isinstance(node, ast.arg)}
+    for parent in nodes:
         for field, value in ast.iter_fields(parent):
             siblings = value if isinstance(value, list) else [value]
             for child_index, node in enumerate(siblings):
                 if isinstance(node, ast.AST):
                     line = getattr(node, "lineno", getattr(parent, "lineno", 1))
-                    for kind, span, new in _slips_at(
-                        node, siblings[child_index + 1 :], sorted(names), field in ("test", "ifs")
-                    ):
+                    rest = siblings[child_index + 1 :]
+                    for kind, span, new in _slips_at(node, rest, sorted(names), field in ("test", "ifs")):
                         changed = [*siblings[:child_index], *new, *siblings[child_index + span :]]
-                        all_slips.append(
-                            Slip(kind, line, parent, field, changed if isinstance(value, list) else changed[0])
-                        )
+                        replaced = changed if isinstance(value, list) else changed[0]
+                        all_slips.append(Slip(kind, line, parent, field, replaced))
     return all_slips
 
 
@@ -149,9 +144,8 @@ def _statement_slips(node: ast.stmt, rest: list[ast.AST]) -> Iterator[tuple[str,
     if isinstance(node, ast.AugAssign):
         stored: Any = node.target
         yield "adds_up", 1, [ast.Assign([stored], node.value)]
-        yield from (
-            ("other_operation", 1, [ast.AugAssign(stored, op(), node.value)]) for op in _other_operators(node.op)
-        )
+        for other in _other_operators(node.op):
+            yield "other_operation", 1, [ast.AugAssign(stored, other(), node.value)]
     if isinstance(node, (ast.For, ast.While)):
         yield from _loop_slips(node, rest)
     if isinstance(node, ast.If):

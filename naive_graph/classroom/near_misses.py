@@ -6,6 +6,7 @@ Relations are, for instance: wrong by a constant factor, first entry wrong, anot
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import re
@@ -82,11 +83,8 @@ def find_repair(exercise: Exercise, asked: Asked, again: AnswerRunner) -> tuple[
 
 def _passing_changes(exercise: Exercise, again: AnswerRunner, only: list[int]) -> list[TriedChange]:
     """The changes that are right in all cases of the exercise."""
-    return [
-        change
-        for change in again.ask_changed(exercise, only)
-        if change.kind in SENTENCES and all(exercise.right(i, outcome) for i, outcome in enumerate(change.outcomes))
-    ]
+    known = [change for change in again.ask_changed(exercise, only) if change.kind in SENTENCES]
+    return [change for change in known if all(itertools.starmap(exercise.right, enumerate(change.outcomes)))]
 
 
 def find_relation(exercise: Exercise, outcome_pairs: Asked) -> tuple[str, str]:

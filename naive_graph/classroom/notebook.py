@@ -196,9 +196,8 @@ def judge_prediction(cells: list[str], number: str) -> Verdict:
     if not matching_calls:
         return Verdict(False, "There is no such prediction in the notebook.", [Mistake("missing", "")])
     try:
-        return judge_guesses(
-            number, {str(keyword.arg): _literal_guess(keyword.value) for keyword in matching_calls[-1].keywords}
-        )
+        keywords = matching_calls[-1].keywords
+        return judge_guesses(number, {str(keyword.arg): _literal_guess(keyword.value) for keyword in keywords})
     except LessonError as error:
         return Verdict(False, str(error))
 

@@ -59,16 +59,12 @@ def _answer_section(answer: dict[str, Any]) -> str:
 def class_page(results: list[Result], not_graded: list[str]) -> str:
     """The teacher's page: misconceptions by frequency, similar answers, and marks by exercise and by student."""
     count = len({result.student for result in results})
-    body = [
-        f"<h1>{_translate_html('The class')}</h1>",
-        f"<p>{_translate_html(f'{count} students.')} {_points_text(results)}</p>",
-    ]
-    ungraded = [
-        f"{printable_name(result.student)}, {result.lesson}: {result.ungraded}" for result in results if result.ungraded
-    ]
-    body += [
-        f"<p><b>{_translate_html(line)}</b></p>" for line in [*ungraded, *list_unmarked(results), *untimed(results)]
-    ]
+    counted = _translate_html(f"{count} students.")
+    body = [f"<h1>{_translate_html('The class')}</h1>", f"<p>{counted} {_points_text(results)}</p>"]
+    failed = [result for result in results if result.ungraded]
+    lines = [f"{printable_name(result.student)}, {result.lesson}: {result.ungraded}" for result in failed]
+    lines += [*list_unmarked(results), *untimed(results)]
+    body += [f"<p><b>{_translate_html(line)}</b></p>" for line in lines]
     if not_graded:
         body += [f"<h2>{_translate_html('Handed in, and not graded')}</h2>", "<ul>"]
         body += [*(f"<li>{_translate_html(line.removeprefix('not graded: '))}</li>" for line in not_graded), "</ul>"]
@@ -113,13 +109,10 @@ def _mistakes_table(results: list[Result], chosen: Callable[[str], bool]) -> str
         marked = [result for result in results if result.lesson == lesson and result.has_mark]
         total = sum(answer["exercise"] == exercise for result in marked for answer in result.answers)
         names, count = ", ".join(_student_link(who) for who, *_ in mistakes[key]), len(mistakes[key])
-        short = (
-            names
-            if count < 7
-            else f"<details><summary>{_translate_html(f'{count} students')}</summary>{names}</details>"
-        )
+        if count > 6:
+            names = f"<details><summary>{_translate_html(f'{count} students')}</summary>{names}</details>"
         share = f"{count} ({count / total:.0%})"
-        rows.append((share, escape(exercise), _describe_mistake(exercise, name, mistakes[key]), short))
+        rows.append((share, escape(exercise), _describe_mistake(exercise, name, mistakes[key]), names))
     nobody = f"<p>{_translate_html('Nobody made such a mistake.')}</p>"
     return _html_table(("students", "exercise", "mistake", "who"), rows) if rows else nobody
 
@@ -137,9 +130,8 @@ def _describe_mistake(exercise: str, name: str, entries: list[tuple[str, dict[st
     if name.startswith(NAMELESS):
         key = f"[{exercise}.{name.removeprefix(NAMELESS)}]"
         text = f"{_translate_html('To name it:')} <code>{escape(key)}</code>"
-    return text + f"<details><summary>{_translate_html('smallest case')}</summary><pre>{case}</pre></details>" * bool(
-        case
-    )
+    more = f"<details><summary>{_translate_html('smallest case')}</summary><pre>{case}</pre></details>"
+    return text + more * bool(case)
 
 
 def _similar_answers_table(results: list[Result]) -> str:
@@ -148,9 +140,8 @@ def _similar_answers_table(results: list[Result]) -> str:
     for result in results:
         for answer in (answer for answer in result.answers if answer.get("shape")):
             who[answer["exercise"], answer["shape"]].append(result.student)
-    rows = [
-        (escape(name), ", ".join(map(_student_link, all_of))) for (name, _), all_of in who.items() if len(all_of) > 1
-    ]
+    alike = [(name, students) for (name, _), students in who.items() if len(students) > 1]
+    rows = [(escape(name), ", ".join(map(_student_link, students))) for name, students in alike]
     none = f"<p>{_translate_html('None, among answers that are long enough to tell.')}</p>"
     return _html_table(("exercise", "who"), rows) if rows else none
 

@@ -53,11 +53,8 @@ def _add_side_effects(parts: list[tuple[ast.stmt, set[str], set[str]]]) -> None:
             if name in changed_names:
                 binds |= changed_names[name]
                 binds.update(part for argument in getattr(call, "args", []) for part in _root_name(argument))
-        settings = (
-            uses & (package_of_import.keys() - library_names)
-            and uses <= (package_of_import.keys() - library_names) | vars(builtins).keys()
-        )
-        if settings or uses & ROUNDABOUT:
+        others = package_of_import.keys() - library_names
+        if (uses & others and uses <= others | vars(builtins).keys()) or uses & ROUNDABOUT:
             binds.add("*")
 
 

@@ -139,10 +139,8 @@ class AnswerWatch:
 @lru_cache(maxsize=1000)
 def has_one_line_loop(code: CodeType) -> bool:
     """Whether code has a loop of one instruction, such as `while True: pass`, which causes no line events."""
-    jumps = (
-        instruction for instruction in dis.get_instructions(code) if instruction.opname.startswith("JUMP_BACKWARD")
-    )
-    return any(jump.argval == jump.offset for jump in jumps)
+    steps = dis.get_instructions(code)
+    return any(step.opname.startswith("JUMP_BACKWARD") and step.argval == step.offset for step in steps)
 
 
 def patience() -> float:
@@ -197,11 +195,8 @@ def run_unwatched(task: RunnableExercise, answer: Any, case: ExerciseCase) -> An
 
 
 def _run_once(task: RunnableExercise, answer: Any, question: ExerciseCall) -> AnswerOutcome:
-    before, printed, watch = (
-        _snapshot_arguments(question),
-        PrintSink(),
-        AnswerWatch(10 if len(question.nodes) > LARGE else 1),
-    )
+    before, printed = _snapshot_arguments(question), PrintSink()
+    watch = AnswerWatch(10 if len(question.nodes) > LARGE else 1)
     fields: dict[str, Any] = {"kind": "gave"}
     mutated, visits = False, len(question.visited)
     try:
@@ -239,10 +234,9 @@ def format_error(error: BaseException) -> str:
 
 def learners_line(error: BaseException) -> str:
     """The line of the learner that raised."""
-    frames = reversed(list(traceback.walk_tb(error.__traceback__)))
-    return next(
-        (_format_line(frame.f_code, line) for frame, line in frames if not is_library(frame.f_code.co_filename)), ""
-    )
+    frames = ((frame.f_code, line) for frame, line in traceback.walk_tb(error.__traceback__))
+    lines = [_format_line(code, line) for code, line in frames if not is_library(code.co_filename)]
+    return lines[-1] if lines else ""
 
 
 def _format_line(code: Any, line: int) -> str:
@@ -297,7 +291,8 @@ def _number(thing: Any) -> float:
 
 # --- all cases ------------------------------------------------------------------
 
-Asked = list[tuple[AnswerOutcome, AnswerOutcome | None]]  # for each case what was given, and what the second time
+OutcomePair = tuple[AnswerOutcome, AnswerOutcome | None]  # of one case, and when it is asked a second time
+Asked = list[OutcomePair]  # for each case
 Tell = Callable[[str], Any]
 KINDS = {"gave", "raised", "endless", "refused", "crashed"}
 END = "end"  # the last line of an answer that was asked all that was to be asked

@@ -176,12 +176,10 @@ def grade(
 
     hide: folders that an answer is not to see. Raises LessonError if there can be no sandbox.
     """
-    return [
-        _judge_reply(exercise, reply_parts, SandboxRunner(cells, expression, limits, hide))
-        for (exercise, expression), reply_parts in zip(
-            questions_asked, _run_sandbox(cells, questions_asked, limits, hide)
-        )
-    ]
+    verdicts = []
+    for (exercise, expression), reply in zip(questions_asked, _run_sandbox(cells, questions_asked, limits, hide)):
+        verdicts.append(_judge_reply(exercise, reply, SandboxRunner(cells, expression, limits, hide)))
+    return verdicts
 
 
 def judged_apart(name: str, expression: str, cells: list[str]) -> Verdict:
@@ -215,10 +213,9 @@ class SandboxRunner(NamedTuple):
     def _run_first_attempt(self, exercises: list[Exercise], only: list[int] | None = None) -> list[tuple[str, str]]:
         """Run the first candidate answer on each exercise; its lines, and how it ended."""
         quick = self.limits._replace(seconds=min(CONFIRMING, self.limits.seconds))
+        tasks = [(exercise, self.expression) for exercise in exercises]
         try:
-            told = _run_sandbox(
-                self.cells, [(exercise, self.expression) for exercise in exercises], quick, self.hide, only
-            )
+            told = _run_sandbox(self.cells, tasks, quick, self.hide, only)
         except LessonError:
             return [("", "crashed")] * len(exercises)
         return [(_split_attempts(lines)[0], ending) for lines, ending in told]
@@ -257,16 +254,14 @@ def _run_sandbox(
         if limits.enclosed:
             (nothing := Path(base, "nothing")).touch()
             command = [*_bwrap_command(str(nothing), [*_hidden_files(), *map(os.path.realpath, hide)]), *command]
-        try:  # a session of its own: Ctrl-C is for the grader, who lets each finish
-            process = subprocess.run(
-                command,
-                input=pickle.dumps(task),
-                capture_output=True,
-                env=settings,
-                timeout=seconds_allowed,
-                cwd=base,
-                start_new_session=True,
-            )
+        streams: dict[str, Any] = {"input": pickle.dumps(task), "capture_output": True}
+        streams |= {
+            "env": settings,
+            "cwd": base,
+            "start_new_session": True,
+        }  # Ctrl-C is for the grader
+        try:
+            process = subprocess.run(command, timeout=seconds_allowed, **streams)
         except subprocess.TimeoutExpired:
             raise LessonError(f"The sandbox was stopped after {seconds_allowed} seconds. Grade it again.") from None
     if process.returncode:
