@@ -50,7 +50,7 @@ def undetected_mistakes(exercise: Exercise) -> Iterator[str]:
     """Yield a message for each misconception that passes all cases, and each pair that no case distinguishes."""
     done: dict[str, Asked] = {}
     for key in exercise.misconceptions:
-        done[key] = run_all_cases(exercise, exercise.answer_with((key,)))
+        done[key] = run_all_cases(exercise, exercise.answer_with(key))
         if _passes_all(exercise, done[key]):
             yield f"{key}: no case shows it. Add a case in which it gives another value than the solution."
             del done[key]

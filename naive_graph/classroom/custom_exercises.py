@@ -22,7 +22,7 @@ from typing import Any
 from ..core.files import write_atomically
 from ..errors import LessonError
 from .cases import ExerciseCase, drawn
-from .exercise import Exercise, apply_changes, misconceptions, source
+from .exercise import Exercise, misconceptions, source
 
 # Search path for exercises: beside a notebook, or in the course above it. `open_course` puts one before them.
 SHELVES = [Path("exercises"), Path("../../exercises")]
@@ -167,10 +167,8 @@ def _check_misconception(who: str, solve: Callable[..., Any], key: str, misconce
     if not shape or not isinstance(misconception.get("sentence"), str):
         hint = 'Write sentence = "..." to who holds it, old = "..." of the solution, and new = "..." in its place'
         raise LessonError(f"{who} is not whole. {hint}; or function, in place of both.")
-    program = source(solve)
     try:
-        changes = misconceptions({key: misconception}, program)[key].changes
-        ast.parse(apply_changes(program, changes))
+        ast.parse(misconceptions({key: misconception}, source(solve))[key].program)
     except SyntaxError as error:
         raise LessonError(f"{who} makes what is no Python of the solution: {error.msg}. Mend its new text.") from None
     except (ValueError, TypeError, AttributeError) as error:

@@ -19,7 +19,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, lru_cache
 from inspect import Parameter, getsource, isclass, signature
-from itertools import combinations
 from pathlib import Path
 from textwrap import dedent
 from types import CodeType
@@ -28,7 +27,6 @@ from typing import Any, NamedTuple
 from .cases import ExerciseCase, build_cases, build_fresh_cases
 from .run_answer import AnswerOutcome, run_unwatched
 
-Mistakes = tuple[str, ...]  # misconceptions that somebody holds at once, by their names in the toml file
 CARELESS_ERRORS = {  # compared by their kind; any two others are one mistake
     *("NameError", "UnboundLocalError", "AttributeError", "TypeError", "KeyError", "RecursionError", "SystemExit"),
     *("UnknownNameError", "ArityError"),  # the package's own of these kinds
@@ -44,23 +42,12 @@ def load_texts() -> dict[str, Any]:
     return tomllib.loads("\n".join(file.read_text(encoding="utf-8") for file in sorted(TEXTS.glob("*.toml"))))
 
 
-class TextChange(NamedTuple):
-    """A patch: replace program[begin:end] by text."""
-
-    begin: int
-    end: int
-    text: str
-
-    def touches(self, other: TextChange) -> bool:
-        return self.begin <= other.end and other.begin <= self.end
-
-
 class Misconception(NamedTuple):
-    """A common mistake: its name, a sentence for the learner, and the patches that turn the solution into it."""
+    """A common mistake: its name, a sentence for the learner, and the program of somebody who makes it."""
 
     name: str
     sentence: str
-    changes: list[TextChange]
+    program: str
 
 
 def misconceptions(table: dict[str, Any], program: str) -> dict[str, Misconception]:
@@ -72,36 +59,23 @@ def misconceptions(table: dict[str, Any], program: str) -> dict[str, Misconcepti
     for key, entry in table.items():
         name = key.partition(":")[0]
         sentence = entry.get("sentence") or next(other.sentence for other in by_key.values() if other.name == name)
-        by_key[key] = Misconception(name, sentence, _find_changes(key, entry, program))
+        by_key[key] = Misconception(name, sentence, _change_program(key, entry, program))
     return by_key
 
 
-def _find_changes(key: str, entry: dict[str, Any], program: str) -> list[TextChange]:
-    """The patches of a misconception, reduced to the letters that differ, so that several can be combined."""
+def _change_program(key: str, entry: dict[str, Any], program: str) -> str:
+    """The program with the changes of a misconception, or the function in its place."""
     if "function" in entry:
-        return [TextChange(0, len(program), entry["function"])]
+        return str(entry["function"])
     olds, news = ([side] if isinstance(side, str) else side for side in (entry["old"], entry["new"]))
     changes = []
     for old, new in zip(olds, news, strict=True):
         if program.count(old) != 1:
             where = f"stands {program.count(old)} times in the solution"
             raise ValueError(f"{key}: {old!r} {where}. Write so much of the line that it stands there once.")
-        before = _common_prefix(old, new)
-        after = _common_prefix(old[before:][::-1], new[before:][::-1])
-        begin = program.index(old)
-        changes.append(TextChange(begin + before, begin + len(old) - after, new[before : len(new) - after]))
-    return changes
-
-
-def _common_prefix(one: str, other: str) -> int:
-    """The length of the common prefix."""
-    return next((index for index, (a, b) in enumerate(zip(one, other)) if a != b), min(len(one), len(other)))
-
-
-def apply_changes(program: str, changes: list[TextChange]) -> str:
-    """Apply non-overlapping patches to a program."""
-    for change in sorted(changes, reverse=True):
-        program = program[: change.begin] + change.text + program[change.end :]
+        changes.append((program.index(old), old, new))
+    for begin, old, new in sorted(changes, reverse=True):
+        program = program[:begin] + new + program[begin + len(old) :]
     return program
 
 
@@ -206,13 +180,9 @@ class Exercise:
     def expected(self) -> list[AnswerOutcome]:
         return [run_unwatched(self, self.answer_with(), case) for case in self.cases]
 
-    def answer_with(self, mistakes: Mistakes = ()) -> Any:
-        """The solution as a function, or its mutant with these mistakes."""
-        return self.exec_source(self.source_with(mistakes)) if mistakes else self.solve
-
-    def source_with(self, mistakes: Mistakes) -> str:
-        """The solution's source with these mistakes applied."""
-        return apply_changes(self.program, [change for key in mistakes for change in self.misconceptions[key].changes])
+    def answer_with(self, mistake: str = "") -> Any:
+        """The solution as a function, or its mutant with this misconception."""
+        return self.exec_source(self.misconceptions[mistake].program) if mistake else self.solve
 
     def exec_source(self, program: str) -> Any:
         """Execute a program in the namespace of the solution's file, and return its function."""
@@ -221,28 +191,17 @@ class Exercise:
         exec(_compiled(program, f"<{self.name}>"), scope)
         return scope[self.name]
 
-    def outcome_with(self, place: int, mistakes: Mistakes) -> tuple[AnswerOutcome, bool]:
+    def outcome_with(self, place: int, mistake: str) -> tuple[AnswerOutcome, bool]:
         """The outcome of a mutant in one case, and whether it is right; cached."""
-        outcomes = self._outcome_cache.setdefault(mistakes, {})
+        outcomes = self._outcome_cache.setdefault(mistake, {})
         if place not in outcomes:
-            outcome = run_unwatched(self, self.answer_with(mistakes), self.cases[place])
+            outcome = run_unwatched(self, self.answer_with(mistake), self.cases[place])
             outcomes[place] = outcome, self.right(place, outcome)
         return outcomes[place]
 
     @cached_property
-    def _outcome_cache(self) -> dict[Mistakes, dict[int, tuple[AnswerOutcome, bool]]]:
+    def _outcome_cache(self) -> dict[str, dict[int, tuple[AnswerOutcome, bool]]]:
         return {}
-
-    def mistakes(self, count: int) -> Iterable[Mistakes]:
-        """Yield every combination of `count` misconceptions whose patches do not overlap and whose sentences differ."""
-        for keys in combinations(self.misconceptions, count):
-            if all(self._are_compatible(*pair) for pair in combinations(keys, 2)):
-                yield keys
-
-    def _are_compatible(self, one: str, other: str) -> bool:
-        first, others = self.misconceptions[one], self.misconceptions[other]
-        touch = any(mine.touches(theirs) for mine in first.changes for theirs in others.changes)
-        return not touch and first.sentence != others.sentence
 
     def accepts(self, case_index: int, value: Any) -> bool:
         """Whether a value is right in the case at that place."""

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterator
 from itertools import permutations
 from typing import Any, NamedTuple
 
 from .cases import ROADS, ExerciseCase, name_by_index
-from .exercise import Exercise, Mistakes, is_close
+from .exercise import Exercise, is_close
 from .near_misses import RAISED, SENTENCES, AnswerRunner, find_relation, find_repair, flat
 from .run_answer import AnswerOutcome, Asked, to_json_value
 
 NEARLY_ALL = 0.985  # share of cases in which a function without `return` gives None
 ENOUGH = 0.94  # of the cases where the answer or the mistake is wrong
 FEW = 8  # cases that agree, for one in which an answer found no end
-ALL_BUT_FEW = 0.97  # of them, where two mistakes are said at once: two explain much by chance
-
-
-Outcomes = list[AnswerOutcome]  # the first of each case
 
 
 class Mistake(NamedTuple):
@@ -38,10 +33,10 @@ def diagnose(exercise: Exercise, outcome_pairs: Asked, again: AnswerRunner | Non
         if (general_mistake := general(exercise, outcome_pairs)) is not None:
             if general_mistake.name == "unfinished" and outcome_pairs[0][0].kind == "gave":
                 # or returned in the loop, which looks alike
-                fits = _find_misconceptions(exercise, outcome_pairs, again)
+                fits = _find_misconception(exercise, outcome_pairs, again)
                 fits = fits or _find_slip(exercise, outcome_pairs, again)
             return fits if len(fits) == 1 else [general_mistake]  # rather not begun than two mistakes at once
-    mistakes = _find_misconceptions(exercise, outcome_pairs, again) or list(_find_failures(exercise, outcome_pairs))
+    mistakes = _find_misconception(exercise, outcome_pairs, again) or list(_find_failures(exercise, outcome_pairs))
     if not mistakes or mistakes[0].name in ("returns_nothing", "raises", "never_ends"):
         mistakes = _find_slip(exercise, outcome_pairs, again) or mistakes
     if not mistakes and (related := find_relation(exercise, outcome_pairs))[0]:
@@ -50,23 +45,23 @@ def diagnose(exercise: Exercise, outcome_pairs: Asked, again: AnswerRunner | Non
     return [*mistakes, Mistake("changes_argument", CHANGES)] if changes else mistakes
 
 
-def _find_misconceptions(exercise: Exercise, outcomes: Asked, again: AnswerRunner | None) -> list[Mistake]:
-    """The misconceptions that fit, each with a case that shows it; [] if a standard or fresh case refutes them."""
-    keys = best_misconceptions(exercise, outcomes)
-    if not keys or _is_refuted(exercise, outcomes, keys):
+def _find_misconception(exercise: Exercise, outcomes: Asked, again: AnswerRunner | None) -> list[Mistake]:
+    """The misconception that fits, with a case that shows it; [] if a standard or fresh case refutes it."""
+    key = best_misconception(exercise, outcomes)
+    if not key or _is_refuted(exercise, outcomes, key):
         return []
     if again is not None and exercise.fresh is not None:
         for fresh_outcomes in again.ask([exercise.fresh]):
             if (
                 not fresh_outcomes
-                or _is_refuted(exercise.fresh, fresh_outcomes, keys)
-                or not _fits_fresh_cases(exercise.fresh, fresh_outcomes, keys)
+                or _is_refuted(exercise.fresh, fresh_outcomes, key)
+                or not _fits_fresh_cases(exercise.fresh, fresh_outcomes, key)
             ):
                 return []
     for i, (first, _) in enumerate(outcomes):
         is_wrong = not exercise.right(i, first._replace(mutated=False))
-        if is_wrong and exercise.same_mistake(i, first, exercise.outcome_with(i, keys)[0]):
-            return [Mistake(*exercise.misconceptions[key][:2], i) for key in keys]
+        if is_wrong and exercise.same_mistake(i, first, exercise.outcome_with(i, key)[0]):
+            return [Mistake(*exercise.misconceptions[key][:2], i)]
     return []
 
 
@@ -76,25 +71,25 @@ def _find_slip(exercise: Exercise, outcomes: Asked, again: AnswerRunner | None) 
     return [Mistake(kind, SENTENCES[kind].format(line))] if kind else []
 
 
-def _is_refuted(exercise: Exercise, outcomes: Asked, keys: Mistakes) -> bool:
-    """Whether the answer is right in a case where the mutant with these misconceptions is wrong.
+def _is_refuted(exercise: Exercise, outcomes: Asked, key: str) -> bool:
+    """Whether the answer is right in a case where the mutant with this misconception is wrong.
 
     Where several values are right, another order of steps may hide a mistake: there it says nothing.
     """
     if exercise.complaint is not None:
         return False
     return any(
-        exercise.right(i, first._replace(mutated=False)) and not exercise.outcome_with(i, keys)[1]
+        exercise.right(i, first._replace(mutated=False)) and not exercise.outcome_with(i, key)[1]
         for i, (first, _) in enumerate(outcomes)
     )
 
 
-def _fits_fresh_cases(exercise: Exercise, outcomes: Asked, keys: Mistakes) -> bool:
-    """Whether the misconceptions also explain the outcomes in fresh random cases."""
+def _fits_fresh_cases(exercise: Exercise, outcomes: Asked, key: str) -> bool:
+    """Whether the misconception also explains the outcomes in fresh random cases."""
     gave = [first for first, _ in outcomes]
     wrong = [not exercise.right(i, first._replace(mutated=False)) for i, first in enumerate(gave)]
-    both_right = not any(wrong) and all(exercise.outcome_with(i, keys)[1] for i in range(len(gave)))
-    return both_right or _agreement(exercise, gave, wrong, keys) > ENOUGH
+    both_right = not any(wrong) and all(exercise.outcome_with(i, key)[1] for i in range(len(gave)))
+    return both_right or _agreement(exercise, gave, wrong, key) > ENOUGH
 
 
 def _is_right_in_isolation(exercise: Exercise, outcomes: Asked, again: AnswerRunner) -> bool:
@@ -112,48 +107,20 @@ def _is_right_in_isolation(exercise: Exercise, outcomes: Asked, again: AnswerRun
 # --- mistakes of one exercise ---------------------------------------------------
 
 
-def best_misconceptions(exercise: Exercise, asked: Asked) -> Mistakes:
-    """The one or two misconceptions whose mutant agrees best with the answer; () if none agrees enough."""
+def best_misconception(exercise: Exercise, asked: Asked) -> str:
+    """The misconception whose mutant agrees best with the answer; "" if none agrees enough."""
     gave = [first for first, _ in asked]
     wrong = [not exercise.right(i, first._replace(mutated=False)) for i, first in enumerate(gave)]
-    shares = {(): 0.0} | {mistake: _agreement(exercise, gave, wrong, mistake) for mistake in exercise.mistakes(1)}
-    one = max(shares, key=shares.__getitem__)
-    if shares[one] < 1.0 and any(first.kind != "raised" for first, fails in zip(gave, wrong) if fails):
-        two = {mistake: _agreement(exercise, gave, wrong, mistake, ALL_BUT_FEW) for mistake in exercise.mistakes(2)}
-        most = max(two.values(), default=0.0)
-        if most > max(shares[one], ALL_BUT_FEW):
-            best = [mistake for mistake, share in two.items() if share == most]
-            if sure := _confirmed_pair(exercise, gave, wrong, best):
-                return sure
-    return one if shares[one] > ENOUGH else ()
+    shares = {"": 0.0} | {key: _agreement(exercise, gave, wrong, key) for key in exercise.misconceptions}
+    best = max(shares, key=shares.__getitem__)
+    return best if shares[best] > ENOUGH else ""
 
 
-def _confirmed_pair(exercise: Exercise, gave: Outcomes, wrong: list[bool], pairs: list[Mistakes]) -> Mistakes:
-    """The best pair of misconceptions, if the outcomes show both of them; () otherwise.
-
-    It is not where other mistakes explain as much, or the failing cases do not show
-    two: one is to be seen alone, and each is to explain what the other alone does
-    not. Else one may hide, or mend, what the other says.
-    """
-    names = {frozenset(exercise.misconceptions[key].name for key in pair) for pair in pairs}
-    both, *alone = [
-        [
-            fails and exercise.same_mistake(i, gave[i], exercise.outcome_with(i, keys)[0])
-            for i, fails in enumerate(wrong)
-        ]
-        for keys in (pairs[0], *((key,) for key in pairs[0]))
-    ]
-    shown = alone[0] != alone[1] and all(any(map(operator.gt, both, one)) for one in alone)
-    return pairs[0] if len(names) == 1 and shown else ()
-
-
-def _agreement(
-    exercise: Exercise, gave: Outcomes, wrong: list[bool], mistakes: Mistakes, least: float = ENOUGH
-) -> float:
-    """The share of cases, of those where answer or mutant is wrong, in which they agree; 0.0 if below `least`."""
+def _agreement(exercise: Exercise, gave: list[AnswerOutcome], wrong: list[bool], key: str) -> float:
+    """The share of cases, of those where answer or mutant is wrong, in which they agree; 0.0 if far from enough."""
     agree = differ = neither = 0
     for i in sorted(range(len(wrong)), key=wrong.__getitem__, reverse=True):  # where it is wrong they soon differ
-        one, (other, other_right) = gave[i], exercise.outcome_with(i, mistakes)
+        one, (other, other_right) = gave[i], exercise.outcome_with(i, key)
         other_wrong = not other_right
         if not (wrong[i] or other_wrong):
             continue
@@ -165,7 +132,7 @@ def _agreement(
             neither += FEW
         else:
             differ += 1
-            if differ > (1.0 - least) * len(gave):
+            if differ > (1.0 - ENOUGH) * len(gave):
                 return 0.0
     return agree / (agree + differ) if agree > neither else 0.0
 

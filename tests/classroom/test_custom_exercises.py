@@ -334,5 +334,4 @@ def test_a_misconception_may_be_a_function_of_its_own(course):
     with file.open("a") as more:
         more.write(f'\n[mean.misconceptions.largest]\nsentence = "It returns the largest."\n{function}\n')
     exercise = own_exercise(file.with_suffix(".py"))
-    assert exercise.answer_with(("largest",))([1.0, 2.0]) == 2.0
-    assert not any("largest" in both for both in exercise.mistakes(2))
+    assert exercise.answer_with("largest")([1.0, 2.0]) == 2.0

@@ -449,7 +449,7 @@ def test_the_parts_of_a_tiny_py_are_graded_beside_the_notebook(course):
     order = next(each for each in TINY if each.name == "tiny_order")
     mistake = next(iter(order.misconceptions))
     handed_in = {
-        "ada": tiny_text(2), "bob": order.before + order.source_with((mistake,)), "cat": "def (", "dan": "\xff",
+        "ada": tiny_text(2), "bob": order.before + order.misconceptions[mistake].program, "cat": "def (", "dan": "\xff",
         "eve": "", "fay": "class Tiny: ...\ndef order(y):\n    return 'operands first, 1 nodes'\n",
     }  # fmt: skip
     for student, text in handed_in.items():

@@ -7,9 +7,7 @@ that are true of it; without any, no name is expected.
 
 import linecache
 import re
-from contextlib import suppress
 from pathlib import Path
-from random import Random
 
 import pytest
 
@@ -94,29 +92,6 @@ def test_grading_says_what_a_check_says(step):
         asked = [(exercise_named(name), name)]
         (verdict,) = sandbox.grade([text], asked, sandbox.Limits(enclosed=False), [])
         assert verdict.message == told(name, text).message
-
-
-# Read by hand: what is true of two edits besides what is true of each.
-TRUE_OF_BOTH = {
-    "slope": {"forward_difference"}, "kahn": {"one_leaf"}, "at_work": {"one_short"}, "count": {"all_nodes", "one_each"},
-}  # fmt: skip
-
-
-def two_edits(chance, base, wrongs):
-    """A right answer with two of the edits that fit together, and the names that are true of them."""
-    edits = [(what, names) for what, names, _ in wrongs if " =>" in what]
-    for (one, names), (other, others) in (chance.sample(edits, 2) for _ in range(8)):
-        with suppress(AssertionError):  # one takes away what the other changes
-            yield wrong(wrong(base, f"- {one}")[2], f"- {other}")[2], names | others
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name, base, wrongs", LIST, ids=[each[0] for each in LIST])
-def test_two_mistakes_are_named_only_to_who_made_both(name, base, wrongs):
-    for text, names in two_edits(Random(5), base, wrongs):
-        with suppress(SyntaxError):
-            found = {each.name for each in told(name, text).mistakes} - {"changes_argument", *SENTENCES}
-            assert len(found) < 2 or found <= names | TRUE_OF_BOTH.get(name, set()), text
 
 
 @pytest.mark.parametrize("name, base", [each[:2] for each in LIST], ids=[each[0] for each in LIST])

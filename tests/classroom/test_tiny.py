@@ -63,7 +63,7 @@ def test_the_reference_is_right_in_every_part(here):
 
 @pytest.mark.parametrize(("part", "mistake"), MISTAKES)
 def test_a_mistake_is_told_as_that_mistake(part, mistake):
-    told = judged(part, PARTS[part].before + PARTS[part].source_with((mistake,)))
+    told = judged(part, PARTS[part].before + PARTS[part].misconceptions[mistake].program)
     assert [each.name for each in told.mistakes] == [mistake]
     assert PARTS[part].misconceptions[mistake].sentence in told.message
 

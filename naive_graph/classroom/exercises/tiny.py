@@ -14,7 +14,7 @@ from types import CodeType
 from typing import Any
 
 from ..cases import LARGE, ExerciseCall, ExerciseCase
-from ..exercise import Exercise, Mistakes, load_texts
+from ..exercise import Exercise, load_texts
 
 REFERENCE = (Path(__file__).parents[1] / "tiny.txt").read_text(encoding="utf-8")
 MARK = "# --- lesson "
@@ -90,8 +90,9 @@ class TinyPart(Exercise):
     before: str = ""  # the parts of earlier lessons
     own_order: str = ""  # the learner's own, which is right: what a mistake does may depend on it
 
-    def answer_with(self, mistakes: Mistakes = ()) -> CodeType:
-        return _code(self.before + self.own_order * bool(mistakes) + self.source_with(mistakes))
+    def answer_with(self, mistake: str = "") -> CodeType:
+        program = self.own_order + self.misconceptions[mistake].program if mistake else self.program
+        return _code(self.before + program)
 
 
 def _part(name: str, text: str, before: str = "") -> TinyPart:
