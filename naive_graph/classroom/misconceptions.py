@@ -293,12 +293,6 @@ def _unwrap_value(exercise: Exercise, value: Any, want: Any) -> Iterator[Any]:
         yield value["of"]
 
 
-def _unwrapped_inside(exercise: Exercise, value: Any, want: Any) -> Iterator[Any]:
-    value = value["of"] if isinstance(value, dict) and "of" in value else value
-    if isinstance(value, list):
-        yield [entry["of"] if isinstance(entry, dict) and "of" in entry else entry for entry in value]
-
-
 def _dict_as_list(exercise: Exercise, value: Any, want: Any) -> Iterator[Any]:
     if isinstance(value, dict) and "pairs" in value and isinstance(want, list):
         yield [key for key, _ in value["pairs"]]
@@ -358,16 +352,6 @@ def _is_permuted(exercise: Exercise, values: list[Any]) -> bool:
     return any(all(exercise.accepts(i, candidate) for i, candidate in enumerate(some)) for some in orders)
 
 
-def _as_texts(exercise: Exercise, value: Any, want: Any) -> Iterator[Any]:
-    if isinstance(value, list) and isinstance(want, list) and len(value) == len(want):
-        texts = [entry["text"] if isinstance(entry, dict) and "text" in entry else "" for entry in value]
-        parts = [
-            [_format_value(part).strip("'") for part in entry] if isinstance(entry, list) else ["?"] for entry in want
-        ]
-        if all(part in text for text, words in zip(texts, parts) for part in words):
-            yield want
-
-
 def _one_part_only(index: int) -> Callable[[Exercise, Any, Any], Iterator[Any]]:
     def change(exercise: Exercise, value: Any, want: Any) -> Iterator[Any]:
         if index < len(exercise.parts) and is_close(value, want[index]):
@@ -378,7 +362,6 @@ def _one_part_only(index: int) -> Callable[[Exercise, Any, Any], Iterator[Any]]:
 
 SHAPES: list[tuple[str, Callable[[Exercise, Any, Any], Iterator[Any]]]] = [
     ("it comes as {kind}. Return a list.", _unwrap_value),
-    ("there is an array or another container where a list is due. Return lists of numbers.", _unwrapped_inside),
     ("it comes in a dict. Return a list.", _dict_as_list),
     ("return a dict whose keys are the nodes.", _as_dict),
     ("return the nodes themselves, not their names or places.", _as_nodes),
@@ -389,7 +372,6 @@ SHAPES: list[tuple[str, Callable[[Exercise, Any, Any], Iterator[Any]]]] = [
     ("it is a number, or its numbers are nested in another way than asked.", _any_nesting),
     ("an operation gives something that is no Dual.", _unwrap_dual),
     ("rows and columns are exchanged.", _transpose_rows),
-    ("texts stand where tuples are due. Write (a, b) without quotes: its parts stay what they are.", _as_texts),
 ]
 
 
