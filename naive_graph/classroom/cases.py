@@ -268,14 +268,10 @@ def graph_case(
     expected_visits = frozenset() if target is None else frozenset(recipe.reached(target))
     max_partials_calls = 20 + 4 * (recipe.size + sum(len(operands) for _, operands in recipe.operators))
     text_suffix += {"alike": ", all nodes called n", "none": ", nodes without names"}.get(names, "")
-    return ExerciseCase(
-        f"{recipe.text() or 'no nodes'}{text_suffix}",
-        partial(_ask_graph, recipe, arrange, names),
-        frozenset(shape_features(recipe, target).union(features)),
-        recipe,
-        expected_visits,
-        max_partials_calls,
-    )
+    text = f"{recipe.text() or 'no nodes'}{text_suffix}"
+    special = frozenset(shape_features(recipe, target).union(features))
+    ask = partial(_ask_graph, recipe, arrange, names)
+    return ExerciseCase(text, ask, special, recipe, expected_visits, max_partials_calls)
 
 
 def _ask_graph(recipe: GraphRecipe, arrange: Callable[..., tuple[Any, ...]], names: str, real: bool) -> ExerciseCall:

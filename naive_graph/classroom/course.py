@@ -135,15 +135,9 @@ def _parse_lesson(file: Path, lessons: dict[str, Any], name: str) -> Lesson:
     worth = {point: _parse_number(file, points, point, f"{name}.points", least=0) for point in points}
     due_dates = _subtable(file, table, "extensions", name)
     extensions = {student: _parse_due(file, due_dates, student) for student in due_dates}
-    return Lesson(
-        name,
-        worth,
-        _parse_due(file, table, "due", f" of {name}"),
-        late,
-        _parse_variants(file, table, name, worth),
-        {student: due for student, due in extensions.items() if due},
-        _parse_bool(file, table, "partial"),
-    )
+    due, partial = _parse_due(file, table, "due", f" of {name}"), _parse_bool(file, table, "partial")
+    variants = _parse_variants(file, table, name, worth)
+    return Lesson(name, worth, due, late, variants, {who: day for who, day in extensions.items() if day}, partial)
 
 
 def _with_current_number(entry: str) -> str:

@@ -57,16 +57,9 @@ def grade_submission(folder: str, lesson: str, submission: str, output: str) -> 
     shutil.copytree(submission, course.folder / "submitted" / STUDENT / lesson, dirs_exist_ok=True)
     messages: list[str] = []
     results = grade_all(course, messages.append)
-    tests = [
-        {
-            "name": answer["exercise"],
-            "score": answer["points"],
-            "max_score": answer["of"],
-            "output": answer["message"],
-        }
-        for result in results
-        for answer in result.answers
-    ]
+    names = {"name": "exercise", "score": "points", "max_score": "of", "output": "message"}
+    answers = [answer for result in results for answer in result.answers]
+    tests = [{theirs: answer[ours] for theirs, ours in names.items()} for answer in answers]
     notices = "\n".join(line for line in messages if line.startswith("not graded: ") or not tests)
     written = {"tests": tests, "output": notices} if tests else {"score": 0, "output": notices}
     Path(output).write_text(json.dumps(written), encoding="utf-8")

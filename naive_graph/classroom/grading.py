@@ -276,11 +276,8 @@ def _judge_lesson(course: Course, student: str, task: LessonTask) -> Callable[[]
     try:
         names = lesson.exercises(course.student_seed(student))
         questions = [(course.exercise(name, student), task.expressions[name]) for name in names]
-        custom = [
-            (file.read_bytes(), file.with_suffix(".toml").read_bytes(), course.seed)
-            for question, _ in questions
-            if question.told and (file := Path(inspect.getsourcefile(question.solve) or ""))
-        ]
+        sources = [Path(inspect.getsourcefile(question.solve) or "") for question, _ in questions if question.told]
+        custom = [(file.read_bytes(), file.with_suffix(".toml").read_bytes(), course.seed) for file in sources]
         lecturer_names = read_bytes(names_file) if (names_file := course.folder / "exercises" / NAMED).exists() else b""
         answers = [answer for _, answer in questions]
         versions = FORM, __version__, course.limits

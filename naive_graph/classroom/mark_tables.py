@@ -55,11 +55,11 @@ def lms_tables(results: list[Result], ids: Ids) -> dict[str, str]:
         marks.setdefault(graded.student, {})[graded.lesson] = graded.mark
     tables = {}
     for lesson, max_points in lessons.items():
-        worksheet = [
-            [f"Participant {number}", spreadsheet_name(who), own.get(lesson, ""), f"{max_points:g}", "-"]
-            for who, own in marks.items()
-            if (number := ids.get((who, lesson, "moodle")))
-        ]
+        worksheet = []
+        for who, own in marks.items():
+            if number := ids.get((who, lesson, "moodle")):
+                row = [f"Participant {number}", spreadsheet_name(who), own.get(lesson, ""), f"{max_points:g}", "-"]
+                worksheet.append(row)
         if worksheet:
             head = ["Identifier", "Full name", "Grade", "Maximum Grade", "Last modified (grade)"]
             tables[f"moodle-{lesson}.csv"] = csv_text([head, *worksheet])

@@ -52,11 +52,9 @@ def _find_misconception(exercise: Exercise, outcomes: Asked, again: AnswerRunner
         return []
     if again is not None and exercise.fresh is not None:
         for fresh_outcomes in again.ask([exercise.fresh]):
-            if (
-                not fresh_outcomes
-                or _is_refuted(exercise.fresh, fresh_outcomes, key)
-                or not _fits_fresh_cases(exercise.fresh, fresh_outcomes, key)
-            ):
+            if not fresh_outcomes or _is_refuted(exercise.fresh, fresh_outcomes, key):
+                return []
+            if not _fits_fresh_cases(exercise.fresh, fresh_outcomes, key):
                 return []
     for i, (first, _) in enumerate(outcomes):
         is_wrong = not exercise.right(i, first._replace(mutated=False))
@@ -78,10 +76,8 @@ def _is_refuted(exercise: Exercise, outcomes: Asked, key: str) -> bool:
     """
     if exercise.complaint is not None:
         return False
-    return any(
-        exercise.right(i, first._replace(mutated=False)) and not exercise.outcome_with(i, key)[1]
-        for i, (first, _) in enumerate(outcomes)
-    )
+    right = [i for i, (first, _) in enumerate(outcomes) if exercise.right(i, first._replace(mutated=False))]
+    return not all(exercise.outcome_with(i, key)[1] for i in right)
 
 
 def _fits_fresh_cases(exercise: Exercise, outcomes: Asked, key: str) -> bool:

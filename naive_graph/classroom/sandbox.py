@@ -23,7 +23,6 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from importlib import import_module
-from itertools import chain
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple
@@ -153,10 +152,10 @@ def pickle_cases(exercise: Exercise) -> bytes:
 def _hidden_files() -> list[str]:
     """The files and folders to hide in the sandbox: sources and bytecode of all modules in ABSENT."""
     places = [HOUSE.parent.joinpath(*module.split(".")) for module in ABSENT]
-    files = [
-        path.parent.glob(pattern) for path in places for pattern in (f"{path.name}.py", f"__pycache__/{path.name}.*")
-    ]
-    return [str(path) for path in [*filter(Path.is_dir, places), *chain(*files), TINY_REFERENCE]]
+    files = [TINY_REFERENCE, *filter(Path.is_dir, places), *(path.with_suffix(".py") for path in places)]
+    for path in places:
+        files += path.parent.glob(f"__pycache__/{path.name}.*")
+    return [str(path) for path in files if path.exists()]
 
 
 def _python_folders() -> list[str]:
@@ -255,11 +254,8 @@ def _run_sandbox(
             (nothing := Path(base, "nothing")).touch()
             command = [*_bwrap_command(str(nothing), [*_hidden_files(), *map(os.path.realpath, hide)]), *command]
         streams: dict[str, Any] = {"input": pickle.dumps(task), "capture_output": True}
-        streams |= {
-            "env": settings,
-            "cwd": base,
-            "start_new_session": True,
-        }  # Ctrl-C is for the grader
+        # Ctrl-C is for the grader, who lets each finish.
+        streams |= {"env": settings, "cwd": base, "start_new_session": True}
         try:
             process = subprocess.run(command, timeout=seconds_allowed, **streams)
         except subprocess.TimeoutExpired:

@@ -39,8 +39,6 @@ def blank_text(exercise: Exercise) -> str:
     """
     tree = ast.parse(solution_text(exercise))
     definition: Any = next(statement for statement in tree.body if getattr(statement, "name", "") == exercise.name)
-    definition.body = [
-        ast.Expr(ast.Constant(_format_docstring(f"{exercise.statement}\n\n{ACCEPTED}"))),
-        ast.Expr(ast.Constant(...)),
-    ]
+    docstring = _format_docstring(f"{exercise.statement}\n\n{ACCEPTED}")
+    definition.body = [ast.Expr(ast.Constant(docstring)), ast.Expr(ast.Constant(...))]
     return ast.unparse(definition)

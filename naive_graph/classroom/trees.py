@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import chain
-from typing import Any, Protocol
+from typing import Any
 
 from ..graph.graph import Graph, scope
 from ..tensor.base import TensorNode
@@ -24,15 +24,6 @@ from ..training.trainer import Trainer
 from .sentences import JOINTS, WORDS, Sentence, Tree, fold
 
 KNOWN = WORDS + JOINTS
-
-
-class Reader(Protocol):
-    """A model: `score(tree)` is above 0 if it predicts that the speaker likes the soup."""
-
-    model: Model
-
-    def score(self, tree: Tree) -> TensorNode:
-        """A tensor of one number."""
 
 
 class TreeReader:
@@ -95,6 +86,9 @@ class WordCounter:
         rows = [KNOWN.index(word) for word in tokens]
         score: TensorNode = lookup(self.weights, rows).sum() + parameter(self.shift).sum()
         return score
+
+
+Reader = TreeReader | WordCounter  # its `score` is above 0 if it predicts that the speaker likes the soup
 
 
 def loss_of(reader: Reader, sentence: Sentence) -> TensorNode:

@@ -80,9 +80,9 @@ def _streams() -> Iterator[tuple[Any, ...]]:
     chance = make_random(3)
     for _ in range(14):
         count = 2 + int(chance.random() * 3)
-        waiting = [
-            [float(1 + int(chance.random() * 20)) for _ in range(int(chance.random() * 4))] for _ in range(count)
-        ]
+        waiting = []
+        for _ in range(count):
+            waiting.append([float(1 + int(chance.random() * 20)) for _ in range(int(chance.random() * 4))])
         reads = 1 + int(chance.random() * (count - 1))
         yield waiting, list(range(reads)), list(range(reads, count))
 

@@ -59,11 +59,8 @@ def _descend_cases() -> Iterator[ExerciseCase]:
     for steps in (0, 1, 2, 3, 7):
         for text, f, df in functions:
             for x, rate in ((1.0, 0.1), (-2.0, 0.7), (0.0, 0.3), (1.5, 1.2)):
-                told = [
-                    f"steps is {steps}" if steps < 2 else "there are several steps",
-                    "there is a step" * (steps > 0),
-                ]
-                told.append("the slope is 0 at the start" * (df(x) == 0))
+                told = [f"steps is {steps}" if steps < 2 else "there are several steps"]
+                told += ["there is a step" * (steps > 0), "the slope is 0 at the start" * (df(x) == 0)]
                 case = f"f = {text}, x = {x}, rate = {rate}, steps = {steps}"
                 yield plain_case(case, f, df, x, rate, steps, features=";".join(told))
 

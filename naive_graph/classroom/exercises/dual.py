@@ -110,9 +110,8 @@ def _asked(texts: dict[str, tuple[str, ...]], **duals: tuple[float, ...]) -> Ite
     told = ", ".join(f"{name} = Dual{pair}" for name, pair in duals.items())
     for special, each in texts.items():
         for text in each:
-            yield plain_case(
-                f"{text}, where {told}", Formula(text, ", ".join(duals)), *duals.values(), features=special
-            )
+            formula = Formula(text, ", ".join(duals))
+            yield plain_case(f"{text}, where {told}", formula, *duals.values(), features=special)
 
 
 def _dual_cases() -> Iterator[ExerciseCase]:

@@ -34,10 +34,9 @@ def _contract_cases() -> Iterator[tuple[Any, ...]]:
     for a, i, k in sizes:
         for signs in (1, -1):
             W = [[float(1 + int(chance.random() * 9)) for _ in range(i)] for _ in range(a)]
-            x = [
-                [signs ** int(chance.random() * 2) * float(1 + int(chance.random() * 9)) for _ in range(k)]
-                for _ in range(a)
-            ]
+            x = []
+            for _ in range(a):
+                x.append([signs ** int(chance.random() * 2) * float(1 + int(chance.random() * 9)) for _ in range(k)])
             yield W, x
 
 

@@ -70,11 +70,8 @@ def disagreement(f, df, x, h):
 def _dual_case(names: str, row: tuple[float, ...]) -> ExerciseCase:
     """The same numbers as dual numbers, which Python's math does not know."""
     text = ", ".join(f"{name} = {value!r}" for name, value in zip(names.split(), row))
-    return ExerciseCase(
-        f"{text}, as dual numbers",
-        lambda real: ExerciseCall(tuple(DualNumber(value) for value in row), []),
-        frozenset({"the operands are dual numbers"}),
-    )
+    special = frozenset({"the operands are dual numbers"})
+    return ExerciseCase(f"{text}, as dual numbers", lambda real: ExerciseCall(tuple(map(DualNumber, row)), []), special)
 
 
 def _call(answer: Any, arguments: tuple[Any, ...]) -> Any:

@@ -118,6 +118,10 @@ def _slid() -> Iterator[tuple[Any, ...]]:
         yield *(_rows(chance, *each) for each in ((tall, wide), (high, broad), (p, q))), stride, padding
 
 
+def _unpadded() -> Iterator[tuple[Any, ...]]:
+    return ((x, w, delta, stride) for x, w, delta, stride, padding in _slid() if not padding)
+
+
 def _pooled() -> Iterator[tuple[Any, ...]]:
     for x in ([[3, 1], [2, 2]], [[1, 4], [3, 2]], [[2, 7], [7, 1]], [[-3, -2], [-1, -4]]):
         yield x, [[5]], 2
@@ -130,11 +134,9 @@ def _pooled() -> Iterator[tuple[Any, ...]]:
 
 CONVOLVE = Exercise(convolve, lambda: ((x, w, stride, padding) for x, w, _, stride, padding in _slid()))
 INPUT_GRADIENT = Exercise(
-    input_gradient,
-    lambda: ((delta, w, stride, len(x), len(x[0])) for x, w, delta, stride, padding in _slid() if not padding),
+    input_gradient, lambda: ((delta, w, stride, len(x), len(x[0])) for x, w, delta, stride in _unpadded())
 )
 KERNEL_GRADIENT = Exercise(
-    kernel_gradient,
-    lambda: ((x, delta, stride, len(w), len(w[0])) for x, w, delta, stride, padding in _slid() if not padding),
+    kernel_gradient, lambda: ((x, delta, stride, len(w), len(w[0])) for x, w, delta, stride in _unpadded())
 )
 POOL_GRADIENT = Exercise(pool_gradient, _pooled)
