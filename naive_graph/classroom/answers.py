@@ -53,10 +53,6 @@ def find_checks_in(cell: str) -> Iterator[tuple[str, ast.expr]]:
             yield str(arguments["name"].value), arguments["answer"]
 
 
-def _has_literal_name(call: ast.Call) -> bool:
-    return bool(call.args) and isinstance(call.args[0], ast.Constant)
-
-
 def find_calls(cell: str, name: str) -> Iterator[Any]:
     """The calls of check("...", ...) or predict("...", ...) in a cell."""
     try:
@@ -64,9 +60,10 @@ def find_calls(cell: str, name: str) -> Iterator[Any]:
     except (SyntaxError, ValueError):
         return
     for part in ast.walk(tree):
-        if isinstance(part, ast.Call) and (_has_literal_name(part) or (name == "check" and part.keywords)):
-            if name in (getattr(part.func, "id", ""), getattr(part.func, "attr", "")):
-                yield part
+        if not isinstance(part, ast.Call) or name not in (getattr(part.func, "id", ""), getattr(part.func, "attr", "")):
+            continue
+        if (part.args and isinstance(part.args[0], ast.Constant)) or (name == "check" and part.keywords):
+            yield part
 
 
 def candidate_expressions(cells: list[str], known_as: set[str], expression: str) -> list[str]:
@@ -103,8 +100,10 @@ def evaluate_answer(cells: list[str], exercise_names: set[str], expression: str)
 def _run_statement(
     cells: list[str], index: int, statement: ast.stmt, scope: dict[str, Any], raised: list[BaseException]
 ) -> None:
+    cell, file = cells[index], f"<cell {index + 1}>"
+    linecache.cache[file] = len(cell), None, cell.splitlines(keepends=True), file  # for tracebacks
     try:
-        exec(_compile_statements(cells[index], [statement], f"<cell {index + 1}>"), scope)
+        exec(compile(ast.Module([statement], []), file, "exec"), scope)
     except Stopped:
         raise
     except BaseException as error:
@@ -154,9 +153,3 @@ def _statements_to_check(cells: list[str], known_as: set[str]) -> tuple[dict[ast
             line = f", line {error.lineno}: {error.msg}" if isinstance(error, SyntaxError) else f": {error}"
             unread = f"A cell cannot be read as Python: cell {cell_index + 1}{line}."
     return home, unread
-
-
-def _compile_statements(cell: str, statements: list[ast.stmt], file: str) -> Any:
-    """Compile statements of a cell, with its source in linecache for tracebacks."""
-    linecache.cache[file] = len(cell), None, cell.splitlines(keepends=True), file
-    return compile(ast.Module(statements, []), file, "exec")

@@ -101,7 +101,7 @@ class Catalogue:
         self.texts = texts
         holed = [text for text in texts if HOLE.search(text)]
         pieces = ((max(HOLE.split(template)[::2], key=len), template) for template in holed)
-        self.templates = sorted(pieces, key=_fixed_length_key)
+        self.templates = sorted(pieces, key=lambda template: -len(HOLE.sub("", template[1])))
 
     def message(self, text: str) -> str:
         """A message, line by line: lines are put together in many ways."""
@@ -148,10 +148,6 @@ class Catalogue:
         translations = dict(zip(names, map(self._translate_sentences, parts)))
         order = iter(translations.values())
         return HOLE.sub(lambda hole: translations[hole[1]] if hole[1] else next(order), self.texts[template])
-
-
-def _fixed_length_key(template: tuple[str, str]) -> int:
-    return -len(HOLE.sub("", template[1]))
 
 
 @lru_cache(2000)

@@ -163,7 +163,11 @@ def judge_guesses(number: str, guesses: dict[str, Any]) -> Verdict:
         quotes = "".join(f' A text stands in quotes: {text}="..."' for text in texts[:1])
         return Verdict(False, f"Put your guess in the place of the dots, and run this cell again.{quotes}")
     wrong_names = [name for name, guess in guesses.items() if not _is_right_guess(guess, **questions[name])]
-    answers = [_wrong_guess_message(name, guesses[name], questions[name]) for name in wrong_names]
+    answers = []
+    for name in wrong_names:
+        guess = _normalize_guess(guesses[name])
+        foreseen = questions[name].get(guess) if guess not in JUDGED_BY else None
+        answers.append(str(foreseen or f"{name} is not {guesses[name]!r}. Look again."))
     return Verdict(not wrong_names, "\n".join(answers) or f"Right. {predictions()[number]['why']}")
 
 
@@ -177,11 +181,6 @@ def _check_number(number: str) -> str:
     if number not in predictions():
         raise LessonError(f"There is no prediction {number!r}. There are: {', '.join(predictions())}.")
     return number
-
-
-def _wrong_guess_message(name: str, guess: Any, question: dict[str, Any]) -> str:
-    foreseen = question.get(_normalize_guess(guess)) if _normalize_guess(guess) not in JUDGED_BY else None
-    return str(foreseen or f"{name} is not {guess!r}. Look again.")
 
 
 def _call_template(number: str) -> str:

@@ -92,9 +92,9 @@ def _group_mistakes(results: list[Result]) -> Mistaken:
     for result in results:
         for answer in result.answers:
             nameless = [["", ""]] * answer["message"].startswith("Not yet")
-            for name, sentence in (
-                mistake for mistake in answer["mistakes"] or nameless if mistake[0] not in UNWRITTEN
-            ):
+            for name, sentence in answer["mistakes"] or nameless:
+                if name in UNWRITTEN:
+                    continue
                 key = result.lesson, answer["exercise"], name or NAMELESS + answer.get("does", "")
                 mistakes[key].append((result.student, answer, sentence))
     return mistakes

@@ -370,9 +370,7 @@ def _parse_value(thing: Any, size: int, depth: int = 0) -> Any:
             return {"node": int(place)}
         case {"text": str(text)} if len(thing) == 1:
             return {"text": text[:200]}
-        case {"pairs": list(pairs)} if len(thing) == 1 and all(
-            isinstance(each, list) and len(each) == 2 for each in pairs
-        ):
+        case {"pairs": list(pairs)} if len(thing) == 1 and all(type(pair) is list and len(pair) == 2 for pair in pairs):
             return {"pairs": _parse_value(pairs, size, depth + 1)}
         case {"kind": str(kind), "of": of} if len(thing) == 2:
             return {"kind": kind[:100], "of": _parse_value(of, size, depth + 1)}

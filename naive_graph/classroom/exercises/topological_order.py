@@ -110,10 +110,6 @@ def depends_on(y):
     return found
 
 
-def _depended_on(case: ExerciseCase, value: Any) -> str | None:
-    return _listed(value, case.due)
-
-
 def _depends_cases() -> Iterator[ExerciseCase]:
     for seed, known in enumerate([*many_graphs(40), chain(5000)]):
         recipe, new = known.shuffle_operators(seed) if known.size < LARGE else (known, range(known.size))
@@ -126,4 +122,4 @@ def _depends_cases() -> Iterator[ExerciseCase]:
             yield graph_case(recipe, arrange, told, target, names=naming_mode(seed, recipe.size))
 
 
-DEPENDS_ON = Exercise(depends_on, _depends_cases, complaint=_depended_on)
+DEPENDS_ON = Exercise(depends_on, _depends_cases, complaint=lambda case, value: _listed(value, case.due))
