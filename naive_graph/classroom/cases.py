@@ -253,13 +253,9 @@ class Formula:
 
 
 def graph_case(
-    recipe: GraphRecipe,
-    arrange: Callable[..., tuple[Any, ...]],
-    text_suffix: str,
-    target: int | None = None,
-    features: Iterable[str] = (),
-    names: str = "",
-) -> ExerciseCase:
+    recipe: GraphRecipe, arrange: Callable[..., tuple[Any, ...]], text_suffix: str, target: int | None = None,
+    features: Iterable[str] = (), names: str = "",
+) -> ExerciseCase:  # fmt: skip
     """A case over a graph. arrange: the arguments, from the nodes and a function that gives partials.
 
     target: the index of the node that is asked about. features: those besides the graph's.

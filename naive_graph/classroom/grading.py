@@ -13,6 +13,7 @@ import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from threading import Lock
@@ -21,7 +22,7 @@ from typing import Any, NamedTuple
 from ..core.files import write_atomically
 from ..core.version import __version__
 from ..errors import LessonError, MissingToolError
-from . import sandbox
+from . import manual_marks, sandbox
 from .answers import find_calls, parse_cell
 from .course import PREDICT, Course, Lesson
 from .custom_exercises import NAMED
@@ -39,16 +40,7 @@ from .handed_in import (
 from .handout import cell_texts, latest_checks
 from .judging import Verdict, exercise_named
 from .manual_marks import FILE as BY_HAND
-from .manual_marks import (
-    WAITS,
-    apply_marks,
-    csv_text,
-    manually_graded_cells,
-    mark_table_rows,
-    read_marks,
-    spreadsheet_name,
-    ungraded_answers,
-)
+from .manual_marks import spreadsheet_name
 from .notebook import current_number, judge_prediction
 from .solutions import solution_text
 
@@ -111,7 +103,8 @@ def grade_all(course: Course, print_line: Told, only_student: str = "") -> list[
     if only_student and only_student not in students:
         folder = course.folder / "submitted" / only_student
         raise LessonError(f"There is no folder {folder}. Name one of those in submitted.")
-    marks = read_marks(course.folder, lambda who, lesson: _parts_of_student(course, students, set_lessons, who, lesson))
+    parts = partial(_parts_of_student, course, students, set_lessons)
+    marks = manual_marks.read_marks(course.folder, parts)
     for line in list_unknown_extensions(course, students):
         print_line(line)
     check_sandbox(course.limits)
@@ -127,8 +120,9 @@ def grade_all(course: Course, print_line: Told, only_student: str = "") -> list[
         try:
             for done in as_completed(waiting):
                 result: Result = done.result()()
-                answers = apply_marks(spreadsheet_name(result.student), result.lesson, result.answers, marks)
-                results.append(result._replace(answers=answers))
+                who = spreadsheet_name(result.student)
+                marked = manual_marks.apply_marks(who, result.lesson, result.answers, marks)
+                results.append(result._replace(answers=marked))
                 print_line(f"{len(results)} of {len(work)}: {_result_line(results[-1])}")
         except BaseException:
             pool.shutdown(cancel_futures=True)
@@ -139,9 +133,9 @@ def grade_all(course: Course, print_line: Told, only_student: str = "") -> list[
     for line in [*untimed(results), *list_not_graded(course, results), *list_unmarked(results)]:
         print_line(line)
     given = ((spreadsheet_name(result.student), result.lesson, result.answers) for result in results)
-    rows = mark_table_rows(given, marks)
+    rows = manual_marks.mark_table_rows(given, marks)
     if rows and not only_student:
-        write_atomically(course.folder / BY_HAND, csv_text(rows).encode(), LessonError)
+        write_atomically(course.folder / BY_HAND, manual_marks.csv_text(rows).encode(), LessonError)
     return results
 
 
@@ -192,7 +186,7 @@ def list_unmarked(results: list[Result]) -> list[str]:
     waiting: dict[str, list[str]] = {}
     for result in results:
         for answer in result.answers:
-            if answer["message"].startswith(WAITS):
+            if answer["message"].startswith(manual_marks.WAITS):
                 part = f"{result.lesson}, {answer['exercise']}"
                 waiting.setdefault(part, []).append(printable_name(result.student))
     return [
@@ -244,7 +238,7 @@ def read_task(course: Course, lesson: Lesson) -> LessonTask:
     source = course.source(lesson.name)
     try:
         notebook = json.loads(source.read_text(encoding="utf-8"))
-        cells, by_hand = cell_texts(notebook), manually_graded_cells(notebook)
+        cells, by_hand = cell_texts(notebook), manual_marks.manually_graded_cells(notebook)
     except (OSError, ValueError, LessonError) as error:
         if not lesson.points:
             return LessonTask(lesson, {}, {})
@@ -304,7 +298,7 @@ def _judge_lesson(course: Course, student: str, task: LessonTask) -> Callable[[]
         answers = [_answer_entry(name, lesson, verdict) for name, verdict in zip(names, verdicts)]
         for answer, shape in zip(answers, shapes):
             answer["shape"] = shape
-        answers += ungraded_answers(task.by_hand, notebook)
+        answers += manual_marks.ungraded_answers(task.by_hand, notebook)
         if result.handed_in and not (why and handed_in.notebook) and not any(map(is_sandbox_failure, answers)):
             path.parent.mkdir(parents=True, exist_ok=True)
             write_atomically(path, json.dumps({"digest": digest, "answers": answers}).encode(), LessonError)
@@ -321,7 +315,7 @@ def _read_notebook(handed_in: SubmittedFiles) -> tuple[dict[str, Any], str]:
         with READING:
             notebook = json.loads(handed_in.notebook)
             count = len(cell_texts(notebook))
-            manually_graded_cells(notebook)
+            manual_marks.manually_graded_cells(notebook)
     except (ValueError, RecursionError, LessonError, AttributeError, KeyError, TypeError):
         return {"cells": []}, "the notebook cannot be read as one"
     if count > MOST_CELLS:
