@@ -19,7 +19,6 @@ from .handout import Notebook
 
 FILE = "by_hand.csv"
 HEAD = ("student", "lesson", "part", "points", "of", "reason")
-EARLIER = {"cell": "part", "comment": "reason"}  # what columns were called
 WAITS = "Not marked yet.\n\n"  # prefix of an answer's text until it is marked
 Place = tuple[str, str, str]  # student, lesson, part
 
@@ -66,8 +65,7 @@ def read_marks(folder: Path, points_of_parts: Callable[[str, str], dict[str, flo
         with file.open(encoding="utf-8-sig", newline="") as opened:
             header_line = next(opened, "")  # spreadsheets may save with semicolons or tabs
             delimiter = max(",;\t", key=header_line.count)
-            titles = map(str.strip, next(csv.reader([header_line], delimiter=delimiter)))
-            names = [EARLIER.get(title, title) for title in titles]
+            names = [title.strip() for title in next(csv.reader([header_line], delimiter=delimiter))]
             if not {*HEAD} - {"of"} <= {*names}:
                 raise LessonError(f"{file} begins with {header_line.strip()!r}. Its first line is: {','.join(HEAD)}")
             table = csv.DictReader(opened, names, delimiter=delimiter)

@@ -87,9 +87,16 @@ def test_no_solution_goes_into_the_sandbox():
         assert not any(function.__code__.co_code in sent for function in functions)
 
 
-def test_a_case_that_holds_the_solution_is_refused():
-    leaks = replace(SLOPE, make_cases=lambda: [[SLOPE.solve, 1.0]])
-    with pytest.raises(LessonError, match="A case of slope holds slope itself"):
+@pytest.mark.parametrize(
+    "argument, told",
+    [
+        (SLOPE.solve, "A case of slope holds slope itself"),
+        ((letter for letter in "abc"), "cannot be put into the sandbox: .*generator.* Make them of numbers, texts"),
+    ],
+)
+def test_a_case_that_holds_the_solution_or_what_cannot_be_sent_is_refused(argument, told):
+    leaks = replace(SLOPE, make_cases=lambda: [[argument, 1.0]])
+    with pytest.raises(LessonError, match=told):
         sandbox.pickle_cases(leaks)
 
 
