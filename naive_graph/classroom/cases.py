@@ -136,8 +136,8 @@ def name_by_index(node_index: int) -> str:
 
 
 def names_text(node_indices: Sequence[int]) -> str:
-    """The names of nodes as a list that is cut after 26."""
-    return f"[{', '.join(map(name_by_index, node_indices[:26]))}{', ...' * (len(node_indices) > 26)}]"
+    """The names of nodes; of more than 26 the first."""
+    return ", ".join(map(name_by_index, node_indices[:26])) + ", ..." * (len(node_indices) > 26)
 
 
 def _compute_operator(name: str, values: list[float]) -> tuple[float, list[float]]:

@@ -42,7 +42,7 @@ def _order_cases() -> Iterator[ExerciseCase]:
             special = ["a node is missing"] * (set(order) < set(right))
             special += ["a node is listed twice"] * (len(order) > recipe.size)
             names = naming_mode(seed, recipe.size)
-            yield graph_case(recipe, arrange, f", order = {names_text(order)}", None, special, names)
+            yield graph_case(recipe, arrange, f", order = [{names_text(order)}]", None, special, names)
 
 
 def finish_times(minutes, needs):

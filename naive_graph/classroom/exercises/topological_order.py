@@ -89,7 +89,7 @@ def _kahn_cases() -> Iterator[ExerciseCase]:
         def arrange(nodes: list[Any], partials: Any, order: list[int] = order) -> tuple[Any, ...]:
             return ([nodes[place] for place in order],)
 
-        yield graph_case(recipe, arrange, f", given as {names_text(order)}", names=naming_mode(seed, recipe.size))
+        yield graph_case(recipe, arrange, f", given as [{names_text(order)}]", names=naming_mode(seed, recipe.size))
 
 
 KAHN = Exercise(kahn, _kahn_cases, complaint=_ordered)
