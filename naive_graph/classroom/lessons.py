@@ -43,7 +43,7 @@ def without_outputs(lesson: Path) -> bytes:
 def remove_outputs(notebook: dict[str, Any]) -> dict[str, Any]:
     """A copy without outputs, execution counts and widget state."""
     metadata = {name: entry for name, entry in notebook.get("metadata", {}).items() if name != "widgets"}
-    bare = {"outputs": [], "execution_count": None}
+    bare: dict[str, Any] = {"outputs": [], "execution_count": None}
     cells = [{**cell, **bare} if cell["cell_type"] == "code" else dict(cell) for cell in notebook["cells"]]
     return {**notebook, "metadata": metadata, "cells": cells}
 
