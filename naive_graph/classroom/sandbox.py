@@ -22,8 +22,8 @@ import tempfile
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
@@ -115,7 +115,7 @@ class CasePickler(pickle.Pickler):
             name = self.exercise.name
             raise LessonError(f"A case of {name} holds {name} itself, which must not lie where answers run. Change it.")
         if isinstance(thing, ModuleType):
-            return import_module, (thing.__name__,)
+            return resolve_name, (thing.__name__,)
         if not isinstance(thing, FunctionType) or _is_in_sandbox(thing):
             return NotImplemented
         used = {name: thing.__globals__[name] for name in _global_names(thing.__code__) if name in thing.__globals__}

@@ -30,11 +30,18 @@ A toml file holds what is said in the exercises of the Python file beside it: ru
 a case (features, as expressions of the arguments), and for each misconception a sentence and a change of the solution.
 """
 
-from importlib import import_module
-from pkgutil import iter_modules
+from types import ModuleType
 
 from ..exercise import Exercise
 from .tiny import TINY
+
+# isort: off
+from . import (  # noqa: F401 - found by `_find_exercises`
+    attention, backward, counting, dataflows, deep_networks, downhill, dual, forward_mode, import_network, indices,
+    lists, modes, neurons, numerical_check, partials, passes, pipelines, rates, readers, slopes, steps, timing,
+    topological_order, windows,
+)  # fmt: skip
+# isort: on
 
 
 def in_order(number: str) -> list[tuple[int, str]]:
@@ -43,9 +50,10 @@ def in_order(number: str) -> list[tuple[int, str]]:
 
 
 def _find_exercises() -> list[Exercise]:
-    """What the files of this folder define as exercises, in the order of their numbers."""
-    modules = [import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__)]
-    exercises = [thing for module in modules for thing in vars(module).values() if isinstance(thing, Exercise)]
+    """What the files above define as exercises, in the order of their numbers."""
+    exercises: list[Exercise] = []
+    for module in [thing for thing in globals().values() if isinstance(thing, ModuleType)]:
+        exercises += [thing for thing in vars(module).values() if isinstance(thing, Exercise)]
     return sorted(exercises, key=lambda exercise: in_order(exercise.number))
 
 
