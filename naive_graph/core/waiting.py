@@ -15,7 +15,8 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from itertools import chain, count
+from itertools import chain, compress, count
+from operator import is_not
 from struct import error as StructError
 from struct import pack
 from types import CodeType
@@ -182,7 +183,5 @@ def write_rows(
 
 def codes_of(codes: Sequence[CodeType], last: CodeType | None, first: int) -> list[tuple[int, CodeType]]:
     """Pairs (row, code): from that row on, `code` made the new rows. last: what made the row before `first`."""
-    if codes.count(last) == len(codes):  # the usual case, checked fast
-        return []
-    before = chain([last], codes)
-    return [(row, code) for row, code, earlier in zip(count(first), codes, before) if code is not earlier]
+    changes = map(is_not, codes, chain([last], codes))
+    return [(row, codes[row - first]) for row in compress(count(first), changes)]
