@@ -247,7 +247,7 @@ def softmax(xs: Iterable[Value]) -> list[Value]:
     return _softmax_weights(operands)
 
 
-add_methods(OVER_A_BATCH)
+add_methods()
 
 # Names that `from naive_graph import *` brings: without `abs` and `pow`, which are Python's builtins.
 STEPS = ("floor", "mod")  # nodes write x.floor() and x % y

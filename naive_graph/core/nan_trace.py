@@ -26,7 +26,8 @@ def explain_forward(tables: Tables, plan: Plan, values: Sequence[float]) -> str:
 
 def explain_leaf(tables: Tables, row: int, value: float) -> str:
     """Message: a leaf's value is infinite or NaN."""
-    return f"Forward: {tables.label(row)} holds {value}, made on {tables.origin(row)}. {REMEDY}"
+    how = "was fed" if tables.operators[row] == PLACEHOLDER else "holds"
+    return f"Forward: {tables.label(row)} {how} {value}, made on {tables.origin(row)}. {REMEDY}"
 
 
 def explain_call(tables: Tables, row: int, rule: Rule, operands: Sequence[float], value: float) -> str:
@@ -40,14 +41,12 @@ def explain_value(tables: Tables, plan: Plan, values: Sequence[float], step: int
 
     samples: how many samples a total adds up; 0 for other steps.
     """
-    row, rule = plan.rows[step], plan.rule(step)
+    row, rule, value = plan.rows[step], plan.rule(step), values[step]
     if rule is None:
-        how = "was fed" if tables.operators[row] == PLACEHOLDER else "holds"
-        return f"Forward: {tables.label(row)} {how} {values[step]}, made on {tables.origin(row)}. {REMEDY}"
-    if samples:
-        gave = f"{values[step]} over {samples} samples, each of them finite"
-    else:
-        gave = f"{rule.name}({_numbers([values[operand] for operand in plan.operands(step)])}) = {values[step]}"
+        return explain_leaf(tables, row, value)
+    if not samples:
+        return explain_call(tables, row, rule, [values[operand] for operand in plan.operands(step)], value)
+    gave = f"{value} over {samples} samples, each of them finite"
     return f"Forward: {tables.label(row)} gave {gave}, written on {tables.origin(row)}. {REMEDY}"
 
 

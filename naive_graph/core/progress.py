@@ -6,7 +6,6 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sized
 from shutil import get_terminal_size
-from time import monotonic
 from typing import Any, TypeVar
 
 from ..errors import OperandError
@@ -26,12 +25,11 @@ _NONE: Any = object()
 
 
 class Progress:
-    """The items, one by one, with a bar on standard error if it takes over a second.
+    """The items, one by one, with tqdm's bar on standard error if it takes over a second.
 
-    total: how many items there are, if they cannot be counted. Silent where
-    nobody watches: in CI (the variable CI is set), and where standard error is
-    neither a terminal nor a notebook. With tqdm a bar, without it a line that
-    counts. Either ends its line, also on an exception or Ctrl-C. Every call that
+    total: how many items there are, if they cannot be counted. Silent without
+    tqdm (pip install "naive-graph[progress]"), and where nobody watches: in CI (the variable CI is
+    set), and where standard error is neither a terminal nor a notebook. Every call that
     may be long has one: forward, backward, gradients, formula, step, lower, load,
     minimize, and a Program's first. `naive_graph.progress.shown = False` switches
     every bar off. alone: what is
@@ -51,12 +49,12 @@ class Progress:
             raise OperandError(
                 f"progress goes through a list or a loop's items, not {type(items).__name__} {shortened(items)}."
             )
-        if not shows_bars():
+        tqdm = _tqdm() if shows_bars() else None
+        if tqdm is None:
             return iter(items)
         if total is None and isinstance(items, Sized):
             total = len(items)
-        bar = _tqdm()
-        return _show_counter(items, label, total) if bar is None else _show_bar(bar, items, label, total)
+        return _show_bar(tqdm, items, label, total)
 
 
 progress = Progress()
@@ -88,7 +86,7 @@ def _show_bar(tqdm: Any, items: Iterable[Item], label: str, total: int | None) -
         monitor_interval = 0  # tqdm would start a thread of its own
 
     # miniters: read the clock often enough that the bar does not freeze when items become slow
-    bar = Bar(items, desc=label or None, **_settings(total), miniters=_refresh_interval(total))
+    bar = Bar(items, desc=label or None, **_settings(total), miniters=max(1, (total or 0) // LOOKS))
     with bar:
         yield from bar
 
@@ -100,30 +98,6 @@ def _settings(total: int | None) -> dict[str, Any]:
     if get_terminal_size().columns < NARROW and total is not None:
         settings["bar_format"] = "{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}<{remaining}]"
     return settings
-
-
-def _refresh_interval(total: int | None) -> int:
-    return max(1, (total or 0) // LOOKS)
-
-
-def _show_counter(items: Iterable[Item], label: str, total: int | None) -> Iterator[Item]:
-    """A counter in one line, rewritten in place (without tqdm)."""
-    every = _refresh_interval(total)
-    stream, total_text = sys.stderr, "" if total is None else f" of {total:,}"
-    head = f"{label}: " if label else ""
-    done, shown, due = 0, False, monotonic() + PATIENCE
-    try:
-        for item in items:
-            yield item
-            done += 1
-            if done % every == 0 and monotonic() >= due:
-                shown, due = True, monotonic() + PACE
-                stream.write(f"\r{head}{done:,}{total_text}")
-                stream.flush()
-    finally:
-        if shown:
-            stream.write(f"\r{head}{done:,}{total_text}\n")
-            stream.flush()
 
 
 explain_calls(Progress)

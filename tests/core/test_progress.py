@@ -17,29 +17,28 @@ NO_TQDM = "import sys; sys.modules['tqdm'] = None"
 
 
 LOOP = "for item in progress(range(5), label='steps'): pass"
-BOTH = pytest.mark.parametrize("tool", ["pass", NO_TQDM], ids=["tqdm", "without tqdm"])
 
 
-@BOTH
-def test_a_watched_loop_gives_every_item(tool):
+def test_a_watched_loop_gives_every_item():
     check = "assert list(progress(iter('abc'), total=3)) == ['a', 'b', 'c']"
-    assert "AssertionError" not in seen_in_a_terminal(tool, IMPATIENT, check)
+    assert "AssertionError" not in seen_in_a_terminal(IMPATIENT, check)
 
 
-@BOTH
-def test_a_terminal_is_shown_the_label_and_the_count(tool):
-    seen = seen_in_a_terminal(tool, IMPATIENT, LOOP)
+def test_a_terminal_is_shown_the_label_and_the_count():
+    seen = seen_in_a_terminal(IMPATIENT, LOOP)
     assert "steps" in seen and "5" in seen and seen.endswith("\n")
 
 
-@BOTH
-def test_what_is_quick_shows_nothing(tool):
-    assert seen_in_a_terminal(tool, "from naive_graph.core.progress import progress", LOOP) == ""
+def test_what_is_quick_shows_nothing():
+    assert seen_in_a_terminal("from naive_graph.core.progress import progress", LOOP) == ""
 
 
-@BOTH
-def test_ci_is_shown_nothing(tool):
-    assert seen_in_a_terminal(tool, IMPATIENT, LOOP, ci="true") == ""
+def test_without_tqdm_nothing_is_shown():
+    assert seen_in_a_terminal(NO_TQDM, IMPATIENT, LOOP) == ""
+
+
+def test_ci_is_shown_nothing():
+    assert seen_in_a_terminal(IMPATIENT, LOOP, ci="true") == ""
 
 
 def test_a_pipe_is_shown_nothing():
@@ -49,18 +48,16 @@ def test_a_pipe_is_shown_nothing():
     assert made.stderr == b""
 
 
-@BOTH
 @pytest.mark.parametrize("fault", ["1 / 0", "raise KeyboardInterrupt"])
-def test_an_exception_starts_on_a_line_of_its_own(tool, fault):
+def test_an_exception_starts_on_a_line_of_its_own(fault):
     loop = f"for item in progress(range(5), label='steps'):\n    if item == 3: {fault}"
-    lines = seen_in_a_terminal(tool, IMPATIENT, loop).replace("\r\n", "\n").split("\n")
+    lines = seen_in_a_terminal(IMPATIENT, loop).replace("\r\n", "\n").split("\n")
     assert "Traceback (most recent call last):" in lines and "steps" in lines[0]
 
 
-@BOTH
-def test_a_broken_off_loop_ends_its_line(tool):
+def test_a_broken_off_loop_ends_its_line():
     loop = "for item in progress(range(5), label='steps'):\n    if item == 3: break"
-    assert seen_in_a_terminal(tool, IMPATIENT, loop).endswith("\n")
+    assert seen_in_a_terminal(IMPATIENT, loop).endswith("\n")
 
 
 def test_no_thread_is_started():
