@@ -84,10 +84,6 @@ def plain_number(value: float, style: Notation) -> FormulaText:
     return FormulaText(text, NEGATION if text.startswith("-") else ATOM, style)
 
 
-def _plain_name(name: str) -> str:
-    return name
-
-
 def _plain_infix(rule: Rule, texts: Sequence[FormulaText], style: Notation) -> FormulaText:
     binding = PRECEDENCE[str(rule.infix)]
     if rule.infix == "**":  # binds to the right, and -x**y is -(x**y)
@@ -104,7 +100,7 @@ def _plain_call(rule: Rule, texts: Sequence[FormulaText], style: Notation) -> Fo
     return FormulaText(f"{rule.name}([{inside}])" if rule.arity is None else f"{rule.name}({inside})", ATOM, style)
 
 
-PLAIN = Notation(plain_number, _plain_name, _plain_infix, _plain_call, "(", ")")
+PLAIN = Notation(plain_number, str, _plain_infix, _plain_call, "(", ")")
 
 # --- TeX ----------------------------------------------------------------------
 
@@ -139,7 +135,7 @@ def tex_name(name: str) -> str:
     """
     parts = re.fullmatch(r"([A-Za-z]+?)_?(\d+)?(?:\[([\d,]+)\])?", name)
     if parts is None or (len(parts[1]) > 1 and parts[1] not in GREEK):
-        return rf"\text{{{''.join(TEX_ESCAPES.get(letter, letter) for letter in name)}}}"
+        return rf"\text{{{_escape_tex(name)}}}"
     letter = f"\\{parts[1]}" if parts[1] in GREEK else parts[1]
     index = ",".join(part for part in (parts[2], parts[3]) if part)
     return f"{letter}_{{{index}}}" if index else letter
