@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sized
-from shutil import get_terminal_size
 from typing import Any, TypeVar
 
 from ..errors import OperandError
@@ -17,7 +16,6 @@ PATIENCE = 1.0  # seconds before anything is shown
 PACE = 0.1  # seconds between two updates
 FEW = 20_000  # small steps (such as nodes) that take less than a second
 MANY = 100_000  # from so many items, counts are abbreviated: 7.34M
-NARROW = 80  # columns of a terminal, below which the rate is not shown
 LOOKS = 1_000  # how often the clock is read at most during a loop over counted items
 
 
@@ -92,12 +90,9 @@ def _show_bar(tqdm: Any, items: Iterable[Item], label: str, total: int | None) -
 
 
 def _settings(total: int | None) -> dict[str, Any]:
-    """Arguments of every tqdm bar: abbreviated large counts; in a narrow terminal no rate, so that the bar has room."""
-    settings: dict[str, Any] = {"total": total, "delay": PATIENCE, "mininterval": PACE, "file": sys.stderr}
-    settings["unit_scale"] = (total or 0) >= MANY
-    if get_terminal_size().columns < NARROW and total is not None:
-        settings["bar_format"] = "{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}<{remaining}]"
-    return settings
+    """Arguments of every tqdm bar; large counts are abbreviated."""
+    large = (total or 0) >= MANY
+    return {"total": total, "delay": PATIENCE, "mininterval": PACE, "file": sys.stderr, "unit_scale": large}
 
 
 explain_calls(Progress)
