@@ -378,6 +378,9 @@ class Node(_Methods):
             raise NodeError(f"{label} is not computed yet, so it has no digits. Call Graph.forward() first.")
         return format(self.value, spec)
 
+    def __dir__(self) -> list[str]:
+        return [name for name in object.__dir__(self) if name not in NOT_SET]
+
     def __repr__(self) -> str:
         with self._home.lock, GUARD:
             return f"<stale {type(self).__name__}>" if self._is_stale() else summarize_node(self._home, self.row)
@@ -442,6 +445,25 @@ def _refuse_assignment(name: str) -> Callable[[Any, object], None]:
 
     return refuse
 
+
+class _NotSet:
+    """A name that other libraries set, as in `x.data = 5`: setting raises the same error as reading."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, node: Any, kind: type) -> Any:
+        if node is None:
+            return self
+        raise AttributeError(self.name)  # so that Python calls the node's __getattr__, whose error says what to write
+
+    def __set__(self, node: Node, value: object) -> None:
+        getattr(node, self.name)
+
+
+NOT_SET = ("data", "requires_grad", "val", "gradient", "item", "numpy")
+for _name in NOT_SET:
+    setattr(Node, _name, _NotSet(_name))
 
 _EXACT = 2**53  # up to here every int is a float
 
