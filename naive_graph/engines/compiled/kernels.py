@@ -252,13 +252,6 @@ def dot_kernel() -> str:
     return f.finish_with_return("double", total)
 
 
-def pairwise_sum(f: FunctionWriter, kind: str, parts: list[str]) -> str:
-    """Emit the sum of some registers by pairwise summation (a binary tree)."""
-    while len(parts) > 1:
-        parts = [f.let(f"fadd {kind} {x}, {y}") for x, y in zip(parts[::2], parts[1::2])]
-    return parts[0]
-
-
 def dots_kernel() -> str:
     """Many dots with the same number of terms, each with the bits of `dot`.
 
@@ -292,10 +285,10 @@ def check_kernel() -> str:
         return [f.let(f"fadd {VECTOR} {sums[0]}, {f.let(f'fsub {VECTOR} {x}, {x}')}")]
 
     (sums,) = f.loop(0, "%many", LANES, [(VECTOR, "zeroinitializer")], eight)
-    f.store(
-        pairwise_sum(f, "double", [f.let(f"extractelement {VECTOR} {sums}, i64 {n}") for n in range(LANES)]),
-        "%nonfinite",
-    )
+    total = "0.0"
+    for lane in range(LANES):
+        total = f.let(f"fadd double {total}, {f.let(f'extractelement {VECTOR} {sums}, i64 {lane}')}")
+    f.store(total, "%nonfinite")
     return str(f)
 
 

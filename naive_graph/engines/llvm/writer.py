@@ -88,13 +88,6 @@ class FunctionWriter:
     def store(self, value: str, pointer: str, index: Any = 0, kind: str = "double") -> None:
         self.do(f"store {kind} {value}, ptr {self.at(pointer, index)}, align 8")
 
-    def packed(self, numbers: Sequence[str]) -> str:
-        """Pack numbers into the lanes of a vector."""
-        register = "poison"
-        for lane, number in enumerate(numbers):
-            register = self.let(f"insertelement {VECTOR} {register}, double {number}, i64 {lane}")
-        return register
-
     def finish_with_return(self, kind: str, value: str) -> str:
         """The text of the function, ended by the return of a value."""
         return "\n  ".join([*self.lines, f"ret {kind} {value}"]) + "\n}\n"
