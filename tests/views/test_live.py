@@ -19,7 +19,7 @@ from naive_graph.core.rules import RULES
 from naive_graph.core.tables import PLACEHOLDER, VARIABLE
 from naive_graph.views.drawing.live_graph import TRAINERS
 from naive_graph.views.stepper.page import script
-from naive_graph.views.steps.live_bundle import recompute_script
+from naive_graph.views.steps.columns import recompute_script
 from naive_graph.views.theme import format_number
 
 NAMES = ["SGD", "cyclical SGD", "momentum", "Adagrad", "Adadelta", "RMSProp", "Adam"]

@@ -8,7 +8,6 @@ steps        the walk: every step of every run
 packing      a walk as bytes; `columns` packs sweeps, and what `landscape` finds below a loop
 naming       a walk's title and heading
 firings      the walk through a dataflow: every firing of its operators
-live_bundle  the JavaScript by which a page computes a walk anew
 widgets      the walk as it shows itself: in a notebook, as a page
 record       `step(f)` and `record()`
 """

@@ -12,7 +12,7 @@ import linecache
 import re
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import compress, pairwise
 from typing import Any
@@ -22,13 +22,13 @@ from ...core.rules import RULES
 from ..assets import script_texts, translate_page_text
 from ..drawing.dot import dot_text
 from ..drawing.draw import LARGEST
+from ..drawing.live_graph import rules_to_javascript
 from ..drawing.picture import Picture
 from ..drawing.scene import GRAD_ROOM, READABLE, VALUE_ROOM, DrawOptions, operator_symbol, with_numbers
 from ..drawing.summary import summary_scene
 from ..drawing.svg import render_unplaced_svg
 from . import describe
 from .landscape import VALUED, compute_surface
-from .live_bundle import recompute_script
 from .mathml import mathml
 from .naming import walk_heading, walk_title
 from .packing import ColumnPacker, StepperPayload, strip_style
@@ -43,15 +43,10 @@ LETTERS, RESULTS = "abcdeghkpqrsuvwαβγδεζηθ", "yztω"  # for operands, a
 
 def collect_translations() -> dict[str, dict[str, str]]:
     """Texts for the page: word templates of the sentences, and translations of the scripts' own texts ("tongue")."""
-    page_texts = {
-        text: translate_page_text(text)
-        for text in script_texts("drawing/controls.js", *(f"stepper/{name}.js" for name in SPEAKING))
-    }
     words = {name: translate_page_text(text) for name, text in describe.WORDS.items()}
-    return {
-        "words": words,
-        "tongue": {text: translated for text, translated in page_texts.items() if translated != text},
-    }
+    texts = script_texts("drawing/controls.js", *(f"stepper/{name}.js" for name in SPEAKING))
+    tongue = {text: translated for text in texts if (translated := translate_page_text(text)) != text}
+    return {"words": words, "tongue": tongue}
 
 
 class PayloadBuilder:
@@ -77,9 +72,8 @@ class PayloadBuilder:
         header["surface"] = compute_surface(self.log)
         first = self.casts[0] if self.casts and self.casts[0].is_there() else None
         still = self._static_preview(first) if first and len(first.rows) <= LARGEST else None
-        return StepperPayload(
-            self.packed.blob(header), self.title, len(self.log), still, recompute_script(self.log.runs)
-        )
+        script = recompute_script(self.log.runs)
+        return StepperPayload(self.packed.blob(header), self.title, len(self.log), still, script)
 
     def _static_preview(self, cast: Participants) -> Picture:
         """A static preview: the graph in the middle of its backward or only run, with the numbers known then."""
@@ -206,11 +200,9 @@ class PayloadBuilder:
         if len(cast.rows) <= (MOST_FOLDED if scopes else READABLE):
             scene = cast.scene()
             return {"svg": with_text_slots(render_unplaced_svg(scene, "")), "dot": dot_text(scene, "LR")}
-        alike = (
-            summary_scene(cast.tables, sorted(cast.rows), DrawOptions(False, False))
-            if len(cast.rows) <= LARGEST
-            else None
-        )
+        if len(cast.rows) > LARGEST:
+            return None
+        alike = summary_scene(cast.tables, sorted(cast.rows), DrawOptions(False, False))
         if alike is None or alike.box_of is None:
             return None
         number = {box.id: index for index, box in enumerate(alike.boxes)}
@@ -222,6 +214,18 @@ class PayloadBuilder:
         alike.caption = ""
         drawn = {"svg": strip_style(render_unplaced_svg(alike, "")), "dot": dot_text(alike, "LR")}
         return {**drawn, "boxes": self.packed.add(boxes)}
+
+
+def recompute_script(runs: Sequence[Run]) -> str:
+    """JavaScript with which a page computes a walk anew from other values of the leaves; empty where it cannot.
+
+    That is a loop, which the learner's Python drives, and an operator whose
+    value or partial asks for numbers.
+    """
+    casts = {id(run.cast) for run in runs}
+    if len(casts) != 1 or any(run.phase == UPDATE for run in runs) or len({run.phase for run in runs}) < len(runs):
+        return ""
+    return rules_to_javascript(runs[0].cast.plan)
 
 
 def _run_numbers(run: Run) -> Iterator[float]:
@@ -243,10 +247,8 @@ def _keeps_values(last: Run | None, run: Run) -> bool:
     if last is None or last.cast is not run.cast:
         return False
     log = last.log
-    last_values = {row: value for row, kind, value in zip(log.rows, log.kinds, log.numbers[3]) if kind in VALUED}
-    return len(last_values) == len(run.values) and all(
-        repr(run.values[row]) == repr(last_values[row]) for row in last_values
-    )
+    known = {row: value for row, kind, value in zip(log.rows, log.kinds, log.numbers[3]) if kind in VALUED}
+    return len(known) == len(run.values) and all(repr(run.values[row]) == repr(value) for row, value in known.items())
 
 
 def _rule_formulas(cast: Participants, letters: str) -> dict[str, dict[str, Any]]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from ...core.progress import progress
 from ...errors import NodeError
@@ -24,29 +24,12 @@ MOST_DRAWN = 1000  # operators that are drawn one by one, their splitjoins opene
 HELD = 4  # samples of a stream that the page shows
 
 
-class FiringRecord(Protocol):
-    """The record of one firing: samples taken from input streams and given to output streams."""
-
-    operator: str
-    iteration: int
-    taken: Mapping[str, Array]
-    given: Mapping[str, Array]
-    gradients: Mapping[str, Array]
-    loss: float | None
-
-
-class StepperFlow(Protocol):
-    """A dataflow that can be stepped: `watched(feed)` runs it and returns initial stream contents and all firings."""
-
-    operators: Mapping[str, Any]
-    streams: Mapping[str, Any]
-    of_numbers: bool  # whether streams hold numbers, or samples
-    watched: Callable[[Any], tuple[Mapping[str, Sequence[Array]], Iterable[FiringRecord]]]
-
-
 @dataclass(frozen=True)
 class FiringStep:
-    """One step: an operator's firing, and what lies in each stream after it. Step 0 is before the first."""
+    """One step: the fields of an operator's `sdf_runtime.Firing`, and what lies in each stream after it.
+
+    Step 0 is before the first.
+    """
 
     index: int
     operator: str
@@ -75,7 +58,7 @@ def brief(array: Array) -> str:
     return f"[{', '.join([*numbers, *['...'] * short])}]" + (f" ({extents})" if short or array.ndim > 1 else "")
 
 
-def describe_firing(fired: FiringRecord, flow: StepperFlow) -> str:
+def describe_firing(fired: Any, flow: Any) -> str:
     """A firing in one sentence."""
 
     def listed(samples: Mapping[str, Array]) -> str:
@@ -83,10 +66,10 @@ def describe_firing(fired: FiringRecord, flow: StepperFlow) -> str:
 
     def stays(name: str) -> str:
         stream = flow.streams[name]
-        stay_count = stream.peek - stream.pop if name in fired.taken else 0
-        return f", of which the last {stay_count if stay_count > 1 else 'one'} stay{'s' * (stay_count == 1)}" * (
-            stay_count > 0
-        )
+        count = stream.peek - stream.pop if name in fired.taken else 0
+        if count < 1:
+            return ""
+        return f", of which the last {count} stay" if count > 1 else ", of which the last one stays"
 
     loss = "" if fired.loss is None else f" The loss is {format_number(fired.loss)}."
     times = f" for the {ordinal(fired.iteration - 1)} time" if fired.iteration > 1 else ""
@@ -94,9 +77,12 @@ def describe_firing(fired: FiringRecord, flow: StepperFlow) -> str:
 
 
 class FiringLog(Sequence[FiringStep]):
-    """All firings of a run, as a sequence."""
+    """All firings of a run, as a sequence.
 
-    def __init__(self, flow: StepperFlow, feed: Any) -> None:
+    flow: a dataflow that `watched(feed)` runs, which gives what lies in its streams at first, and all firings.
+    """
+
+    def __init__(self, flow: Any, feed: Any) -> None:
         run = getattr(flow, "watched", None)
         if run is None:
             raise NodeError(
@@ -127,15 +113,7 @@ class FiringLog(Sequence[FiringStep]):
                     streams[name].popleft()
             for name, sample in firing.given.items():
                 streams[name].extend(sample if self.flow.of_numbers else [sample])
-            firing_fields = (
-                firing.operator,
-                firing.iteration,
-                firing.taken,
-                firing.given,
-                firing.gradients,
-                firing.loss,
-            )
-            yield FiringStep(index, *firing_fields, _freeze_streams(streams), describe_firing(firing, self.flow))
+            yield FiringStep(index, *firing, _freeze_streams(streams), describe_firing(firing, self.flow))
 
     def _initial_sentence(self) -> str:
         counts = {name: len(held) for name, held in self.fed.items()}
@@ -197,15 +175,13 @@ def _describe_stream(stream: Any, box_of: Mapping[str, str], arrows: set[str]) -
     return [stream.writer, stream.reader, next((name for name in shown if name in arrows), "")]
 
 
-def _pack_firing(fired: FiringRecord, flow: StepperFlow) -> dict[str, Any]:
-    put = (
-        {name: [brief(number) for number in sample] for name, sample in fired.given.items()} if flow.of_numbers else {}
-    )
+def _pack_firing(fired: Any, flow: Any) -> dict[str, Any]:
+    put = fired.given if flow.of_numbers else {}
     return {
         "operator": fired.operator,
         "time": fired.iteration,
         "taken": [name for name in fired.taken if name in flow.streams],
-        "put": put,
+        "put": {name: [brief(number) for number in sample] for name, sample in put.items()},
         "given": {name: brief(sample) for name, sample in fired.given.items()},
         "gradients": {name: brief(gradient) for name, gradient in fired.gradients.items()},
         "loss": None if fired.loss is None else format_number(fired.loss),
