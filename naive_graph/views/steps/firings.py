@@ -113,7 +113,8 @@ class FiringLog(Sequence[FiringStep]):
                     streams[name].popleft()
             for name, sample in firing.given.items():
                 streams[name].extend(sample if self.flow.of_numbers else [sample])
-            yield FiringStep(index, *firing, _freeze_streams(streams), describe_firing(firing, self.flow))
+            *fields, _ = firing  # and which part of the weights its gradients are of
+            yield FiringStep(index, *fields, _freeze_streams(streams), describe_firing(firing, self.flow))
 
     def _initial_sentence(self) -> str:
         counts = {name: len(held) for name, held in self.fed.items()}
