@@ -17,7 +17,7 @@ from ..views.stepper.page import page
 from .api_entry import PublicName
 from .gallery import GalleryProgram, gallery_programs, lenet_program, shown
 from .languages import pages
-from .lessons import LessonPage, lesson, render_glossary, sections, split_lesson_pages
+from .lessons import LessonPage, lesson, render_glossary, sections
 from .markdown import HERE, formula, markdown, place
 from .page import add_home_link, render_page
 from .reference import group_public_names, search_entries
@@ -33,16 +33,12 @@ def build(folder: Path, *names: str, url: str = "") -> Iterator[Path]:
     a card. Raises FolderError for a folder that is a file or cannot be written.
     """
     files = SiteWriter(folder, url.rstrip("/") + "/" if url else "")
-    lessons = [
-        lesson(notebook, files.playground)
-        for notebook in lessons_of_the_package()
-        if notebook.stem.startswith(names or "")
-    ]
-    selected = {
-        title: [member for member in group if member.path.startswith(names or "")]
-        for title, group in group_public_names().items()
-    }
-    selected = {title: group for title, group in selected.items() if group}
+    notebooks = [notebook for notebook in lessons_of_the_package() if notebook.stem.startswith(names or "")]
+    lessons = [lesson(notebook, files.playground) for notebook in notebooks]
+    selected = {}
+    for title, group in group_public_names().items():
+        if members := [member for member in group if member.path.startswith(names or "")]:
+            selected[title] = members
     yield from files.write_front(lessons, [member for group in selected.values() for member in group])
     yield from files.write_lessons(lessons)
     yield from files.write_translations(lessons)
@@ -103,12 +99,8 @@ class SiteWriter:
         words = render_glossary(lessons_of_the_package()[0].parent, lessons)
         yield self.page("lessons/glossary.html", "glossary.html", "Glossary", words=words)
         beside = lessons_of_the_package()[0].parent / "notes" / "the_same_in_pytorch.md"
-        yield self.page(
-            "lessons/pytorch.html", "glossary.html", "The same in PyTorch", words=markdown(beside.read_text("utf-8"))
-        )
-        for name, words in split_lesson_pages(lessons):
-            for room in ("lessons", "slides"):
-                yield self.page(f"{room}/{name}.html", "glossary.html", "Now two lessons", words=markdown(words))
+        words = markdown(beside.read_text("utf-8"))
+        yield self.page("lessons/pytorch.html", "glossary.html", "The same in PyTorch", words=words)
         page_entries = [
             (each.name, f"{each.number}. {each.title}",
              {"lesson": each, "said": "", "python": self.python and self.python * each.needs_more, "card": each.card,
@@ -116,17 +108,10 @@ class SiteWriter:
             for each in lessons
         ]  # fmt: skip
         yield from self.each("lessons", "lesson.html", page_entries)
-        for lesson_page in lessons:
-            yield write_file_in(self.folder, f"lessons/{lesson_page.name}.ipynb", without_outputs(lesson_page.notebook))
-            title, slide_text = f"{lesson_page.number}. {lesson_page.title}", slides(lesson_page.notebook)
-            yield self.page(
-                f"slides/{lesson_page.name}.html",
-                "slides.html",
-                title,
-                lesson=lesson_page,
-                slides=slide_text,
-                bare=True,
-            )
+        for each in lessons:
+            yield write_file_in(self.folder, f"lessons/{each.name}.ipynb", without_outputs(each.notebook))
+            path, facts = f"slides/{each.name}.html", {"lesson": each, "slides": slides(each.notebook), "bare": True}
+            yield self.page(path, "slides.html", f"{each.number}. {each.title}", **facts)
 
     def write_translations(self, lessons: Sequence[LessonPage]) -> Iterator[Path]:
         for language, texts, translations in pages(lessons_of_the_package()[0].parent, lessons, self.playground):
@@ -160,30 +145,19 @@ class SiteWriter:
             png = network._repr_mimebundle_().get("image/png")  # of the network at every altitude
             face = f'<img alt="" src="data:image/png;base64,{png}">' if png else ""
             yield write_file_in(self.folder, "gallery/lenet.html", add_home_link(heights, "../").encode())
-        yield self.page(
-            "gallery/index.html",
-            "gallery.html",
-            "Gallery",
-            programs=programs,
-            face=face,
-            lenet=is_whole and lenet_program(),
-        )
-        yield from self.each(
-            "gallery", "program.html", [(program.name, program.title, {"program": program}) for program in programs]
-        )
+        lenet = is_whole and lenet_program()
+        yield self.page("gallery/index.html", "gallery.html", "Gallery", programs=programs, face=face, lenet=lenet)
+        pages_of = [(program.name, program.title, {"program": program}) for program in programs]
+        yield from self.each("gallery", "program.html", pages_of)
 
     def search(
-        self,
-        lessons: Sequence[LessonPage],
-        found: Mapping[str, Sequence[PublicName]],
-        programs: Sequence[GalleryProgram],
+        self, lessons: Sequence[LessonPage], found: Mapping[str, Any], programs: Sequence[GalleryProgram]
     ) -> Path:
         """Write the search page and its index: lesson sections, glossary, public names, error messages, programs."""
         entries = [member for group in found.values() for member in group]
-        rows = [
-            (entry.path, f"reference/{entry.page}", "reference", " ".join(entry.elsewhere), entry.says)
-            for entry in entries
-        ]
+        rows = []
+        for entry in entries:
+            rows.append((entry.path, f"reference/{entry.page}", "reference", " ".join(entry.elsewhere), entry.says))
         for lesson_page in lessons:
             for title, address, text in sections(lesson_page):
                 once = " ".join(dict.fromkeys(re.findall(r"\w+", text.lower())))

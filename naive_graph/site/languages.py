@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ..classroom.language import has_translation, languages, message_catalogue, translate_lesson
-from .lessons import NOW_TWO, LessonPage, render_cells, rewrite_note_links, split_lesson_pages
+from .lessons import LessonPage, render_cells, rewrite_note_links
 from .markdown import markdown
 
 MARKDOWN_LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)]*)\)")
@@ -27,19 +27,13 @@ def pages(
             texts[f"{name}.html"] = (folder / language / "notes" / f"{note}.md").read_text("utf-8")
         translations = []
         for lesson_page in available:
-            cells = translate_lesson(
-                json.loads(lesson_page.notebook.read_text("utf-8")), lesson_page.notebook, language
-            )["cells"]
+            notebook = json.loads(lesson_page.notebook.read_text("utf-8"))
+            cells = translate_lesson(notebook, lesson_page.notebook, language)["cells"]
             title = "".join(cells[0]["source"]).splitlines()[0].removeprefix("# ")
             body = rewrite_note_links(render_cells(cells, playground, message_catalogue(language).message))
-            section_titles = re.findall(
-                r"^##+ (.+)$", "\n".join("".join(cell["source"]) for cell in cells), re.MULTILINE
-            )
+            prose = "\n".join("".join(cell["source"]) for cell in cells)
+            section_titles = re.findall(r"^##+ (.+)$", prose, re.MULTILINE)
             translations.append(lesson_page._replace(title=title, body=body, parts=section_titles))
-        texts |= {
-            f"{name}.html": text
-            for name, text in split_lesson_pages(translations, message_catalogue(language).message(NOW_TWO))
-        }
         yield language, {name: markdown(text) for name, text in texts.items()}, translations
 
 

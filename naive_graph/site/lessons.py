@@ -11,14 +11,12 @@ from typing import Any, NamedTuple
 
 from ..classroom.exercise import load_texts
 from ..classroom.exercises.tiny import TINY
-from ..classroom.lessons import PARTS
 from ..classroom.tiny import LAST
 from .markdown import markdown, place, templates
 
 CHECKED = re.compile(r'^check\("(\w+)"|^check_tiny\((\d+)\)', re.MULTILINE)
 MORE = re.compile(r"\b(numpy|matplotlib|plot|Program|Sequential|tensor)\b")  # what asks for more than Python
 GUESSED = "You have made your guess? This is what the cell shows."
-NOW_TWO = "This lesson has become two:"
 EXPECTED = "Expected output:"  # of a cell that was not run in the page
 ASKED = re.compile(r"Stuck\? (?:Open a new cell|Run <code>hint).*?in the end\.", re.DOTALL)  # of a notebook
 SCROLLED = re.compile(r'<(pre|math(?= [^>]*display="block"))(?! tabindex)')  # where a page is narrow
@@ -70,11 +68,8 @@ def _prose_cells(cells: Iterable[Any]) -> list[str]:
 
 
 def _output_pngs(cell: Any) -> list[str]:
-    return [
-        "".join(cell_output["data"]["image/png"])
-        for cell_output in cell.get("outputs", ())
-        if "image/png" in cell_output.get("data", {})
-    ]
+    outputs = (output.get("data", {}) for output in cell.get("outputs", ()))
+    return ["".join(data["image/png"]) for data in outputs if "image/png" in data]
 
 
 def sections(lesson_shown: LessonPage) -> Iterator[tuple[str, str, str]]:
@@ -92,40 +87,24 @@ def rewrite_note_links(body: str) -> str:
     return body.replace('href="notes/the_same_in_pytorch.md"', 'href="pytorch.html"')
 
 
-def split_lesson_pages(lessons: Iterable[LessonPage], words: str = NOW_TWO) -> Iterator[tuple[str, str]]:
-    """For lessons that were split in two: the old page's name, and a text with links to the parts, for old links."""
-    pages = {lesson.name: lesson for lesson in lessons}
-    for name, parts in PARTS.items():
-        links = [f"[{pages[part].number}. {pages[part].title}]({part}.html)" for part in parts if part in pages]
-        if name not in pages and links:
-            yield name, f"{words} {', '.join(links)}"
-
-
 def _mention_buttons(body: str, playground: bool) -> str:
     """With a playground, replace the notebook's advice for hints by that about the page's buttons."""
-    return (
-        ASKED.sub("Stuck? Press Hint below the cell, again for the next hint, and Solution in the end.", body)
-        if playground
-        else body
-    )
+    advice = "Stuck? Press Hint below the cell, again for the next hint, and Solution in the end."
+    return ASKED.sub(advice, body) if playground else body
 
 
 def render_cells(cells: list[Any], playground: bool = False, say: Callable[[str], str] = str) -> str:
     """Render the cells of a notebook as HTML. say: translates our texts to the language of the page."""
-    made = templates().get_template("cells.html")
-    words = {"guessed": say(GUESSED), "expected": say(EXPECTED)}
-    return str(
-        made.render(cells=cells, playground=playground, exercise=_exercise_of_cell, output=render_output, **words)
-    )
+    template, words = templates().get_template("cells.html"), {"guessed": say(GUESSED), "expected": say(EXPECTED)}
+    facts = {"cells": cells, "playground": playground, "exercise": _exercise_of_cell, "output": render_output}
+    return str(template.render(facts | words))
 
 
 def render_glossary(folder: Path, lessons: Iterable[LessonPage]) -> str:
     """Render the glossary of a folder of lessons as HTML, with links to these lessons."""
     text = markdown((folder / "notes" / "glossary.md").read_text("utf-8"))
-    for lesson_page in lessons:
-        text = text.replace(
-            f"<em>{lesson_page.title}</em>", f'<a href="{lesson_page.name}.html">{lesson_page.title}</a>'
-        )
+    for page in lessons:
+        text = text.replace(f"<em>{page.title}</em>", f'<a href="{page.name}.html">{page.title}</a>')
     return text
 
 

@@ -25,42 +25,25 @@ def render_page(template: str, title: str, up: str = "", **facts: Any) -> str:
     pictures bring along are in the page once, behind its text.
     url: the site's address, if it is known; then messengers show a card with the picture `card`.
     """
-    language = facts.setdefault("language", "en")
+    unsaid = dict.fromkeys(("playground", "python", "bare", "url", "path", "card"))
+    facts = {"language": "en", "runner": "playground/cells.js"} | unsaid | facts
+    language = facts["language"]
     say = message_catalogue(language).message if language != "en" else str
-    body = templates().get_template(template).render(title=title, up=up, say=say, **facts)
+    body = templates().get_template(template).render({"title": title, "up": up, "say": say} | facts)
     scripts, styles = dict.fromkeys(SCRIPT.findall(body)), dict.fromkeys(STYLE.findall(body))
     body = STYLE.sub("", SCRIPT.sub("", body))
     graphviz_copies = [text for kind, text in scripts if "ng-dot" in kind][:1]
     page_scripts = [text for kind, text in scripts if "ng-dot" not in kind]
     style = "\n".join([_site_css(), *styles])
     hashable_style = "" if " style=" in body else style  # pictures have style attributes, which a hash cannot allow
-    html: str = (
-        templates()
-        .get_template("frame.html")
-        .render(
-            title=title,
-            up=up,
-            body=body,
-            copies=graphviz_copies,
-            runs=page_scripts,
-            style=style,
-            version=__version__,
-            say=say,
-            playground=facts.get("playground"),
-            asks=facts.get("python"),
-            bare=facts.get("bare"),
-            language=language,
-            languages=[(code, message_catalogue(code).message(NAME)) for code in languages()],
-            logo=_logo(),
-            says=facts.get("says") or ABOUT,
-            url=facts.get("url"),
-            path=facts.get("path"),
-            card=facts.get("card"),
-            lessons_at=f"{language}/index.html" if language != "en" else "lessons/index.html",
-            runner=facts.get("runner", "playground/cells.js"),
-            policy=csp_meta(*page_scripts, style=hashable_style, dot=bool(graphviz_copies), python=facts.get("python")),
-        )
-    )
+    facts |= {
+        "title": title, "up": up, "say": say, "body": body, "copies": graphviz_copies, "runs": page_scripts,
+        "style": style, "version": __version__, "logo": _logo(), "says": facts.get("says") or ABOUT,
+        "languages": [(code, message_catalogue(code).message(NAME)) for code in languages()],
+        "lessons_at": f"{language}/index.html" if language != "en" else "lessons/index.html",
+        "policy": csp_meta(*page_scripts, style=hashable_style, dot=bool(graphviz_copies), python=facts["python"]),
+    }  # fmt: skip
+    html: str = templates().get_template("frame.html").render(facts)
     return html
 
 

@@ -30,7 +30,7 @@ SILENT = re.compile(
 # What has too few words to be found, and what is put together of several texts.
 SHORT = (
     "**Exercise {}: `{}`**", "This course in English",
-    "You have made your guess? This is what the cell shows.", "Expected output:", "This lesson has become two:",
+    "You have made your guess? This is what the cell shows.", "Expected output:",
     "Right. {}", "raises {}", "raises {} ({})", "gives {}", "{}, where right is {}",
     "{} is to be a function, not a {}. Give it without brackets: {}.", "{}, given as [{}]",
     "{} is to be a class, not a {}. Give it without brackets: {}.", "{}, in line {}, in {}: {}", "line {}, in {}: {}",

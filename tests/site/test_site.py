@@ -13,7 +13,7 @@ import naive_graph
 from naive_graph import errors, tensor
 from naive_graph.classroom.exercises import EXERCISES
 from naive_graph.classroom.exercises.tiny import TINY
-from naive_graph.classroom.lessons import PARTS, lessons_of_the_package
+from naive_graph.classroom.lessons import lessons_of_the_package
 from naive_graph.classroom.solutions import solution_text
 from naive_graph.cli.main import main
 from naive_graph.site.build import build
@@ -83,12 +83,6 @@ def test_the_course_in_chinese_has_a_front_page_lessons_and_a_glossary(site):
     assert 'href="../zh/index.html" lang="zh">中文课程</a>' in (site / "lessons" / "index.html").read_text("utf-8")
     assert "正确：kahn 在全部" in lesson and "返回所有节点的列表" in lesson
     assert "拓扑" in (site / "zh" / "glossary.html").read_text("utf-8")
-
-
-@pytest.mark.parametrize("room", ["lessons", "slides", "zh"])
-def test_the_old_page_of_a_lesson_that_became_two_leads_to_both(site, room):
-    links = Read(site / room / "10_forward_against_reverse.html").links
-    assert {f"{part}.html" for part in PARTS["10_forward_against_reverse"]} <= set(links)
 
 
 def test_the_front_page_is_small_and_says_all_without_scripts(site):

@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 from browsing import PATIENCE, serious
 
-from naive_graph.classroom.lessons import PARTS, lessons_of_the_package
+from naive_graph.classroom.lessons import lessons_of_the_package
 from naive_graph.site.build import build
 from naive_graph.site.slides import slides
 
@@ -137,17 +137,10 @@ WITHOUT_ROOM = """() => {
 }"""
 
 
-def old_pages(folder):
-    """The pages of lessons that became two, which only lead to their parts."""
-    return {folder / "slides" / f"{name}.html" for name in PARTS} - {
-        folder / "slides" / f"{lesson.stem}.html" for lesson in lessons_of_the_package()
-    }
-
-
 def crowded(browser, folder):
     """The slides of a site with more on them than there is room for, where a beamer shows them."""
     page = browser.new_page(viewport={"width": 1280, "height": 720})
-    for each in sorted(set((folder / "slides").glob("*.html")) - old_pages(folder)):
+    for each in sorted((folder / "slides").glob("*.html")):
         page.goto(each.as_uri())
         assert page.locator(".slide").count() > 9
         yield from (f"{each.name}#{place}" for place in page.evaluate(WITHOUT_ROOM))
@@ -161,7 +154,7 @@ def test_slides_have_room_for_what_is_on_them(site, browser):
 
 def test_the_slides_of_every_lesson_have_room(browser, tmp_path):
     list(build(tmp_path, "0", "1"))  # the lessons alone
-    assert len(set((tmp_path / "slides").glob("*.html")) - old_pages(tmp_path)) == len(lessons_of_the_package())
+    assert len(list((tmp_path / "slides").glob("*.html"))) == len(lessons_of_the_package())
     assert list(crowded(browser, tmp_path)) == []
 
 
