@@ -45,9 +45,8 @@ def _model(path: Path, sizes: Sequence[str]) -> Any:
     program = parse(read_program(str(path)))
     networks = [program[name] for name in program]
     if len(networks) != 1:
-        raise CommandError(
-            f"'{path}' has {len(networks) or 'no'} networks, and a page shows one. Keep one of them in the file."
-        )
+        count = len(networks) or "no"
+        raise CommandError(f"'{path}' has {count} networks, and a page shows one. Keep one of them in the file.")
     return networks[0]
 
 
@@ -62,6 +61,5 @@ def _samples(path: Path) -> list[Any]:
         with data:
             return [data[name] for name in ("data", "labels") if name == "data" or name in data]
     except (ValueError, KeyError, EOFError, AttributeError):
-        raise CommandError(
-            f"'{path}' holds no samples. Write them with numpy.savez(path, data=samples, labels=classes)."
-        ) from None
+        how = "Write them with numpy.savez(path, data=samples, labels=classes)."
+        raise CommandError(f"'{path}' holds no samples. {how}") from None

@@ -48,18 +48,13 @@ def new(folder: Path, names: Sequence[str], renew: bool, marked: Sequence[str] |
     lessons = lessons_of_the_package()
     package_notebooks = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in lessons}
     if not (folder / FILE).exists():
-        checks_by_lesson = {
-            path.stem: latest_checks(cell_texts(package_notebooks[path.stem]))
-            for path in _select_lessons(lessons, names)
-        }
-        exercises_by_lesson = [
-            (name, [exercise.name for _, exercise, _ in checks]) for name, checks in checks_by_lesson.items()
-        ]
-        custom = sorted(path.stem for path in (folder / "exercises").glob("*.py"))
-        _write(
-            folder / FILE,
-            course_text([*exercises_by_lesson, ("own", custom)] if custom else exercises_by_lesson, is_assessed),
-        )
+        exercises_by_lesson = []
+        for path in _select_lessons(lessons, names):
+            checks = latest_checks(cell_texts(package_notebooks[path.stem]))
+            exercises_by_lesson.append((path.stem, [exercise.name for _, exercise, _ in checks]))
+        if custom := sorted(path.stem for path in (folder / "exercises").glob("*.py")):
+            exercises_by_lesson.append(("own", custom))
+        _write(folder / FILE, course_text(exercises_by_lesson, is_assessed))
     elif names or is_assessed:
         raise LessonError(f"{folder / FILE} is there already, and says which lessons are set. Edit it.")
     course = read_course(folder)
@@ -75,9 +70,8 @@ def new(folder: Path, names: Sequence[str], renew: bool, marked: Sequence[str] |
                 available = ", ".join(package_notebooks)
                 hint = f"There are: {available}. Or give points to exercises, and a notebook is made of them."
                 raise LessonError(f"{folder / FILE}: there is no lesson {name!r}, and no {source}. {hint}")
-            _write_once(
-                source, _notebook_json(make_teacher_notebook(compose_lesson(name, exercises), lesson.points)), renew
-            )
+            composed = make_teacher_notebook(compose_lesson(name, exercises), lesson.points)
+            _write_once(source, _notebook_json(composed), renew)
         _write_release(course, lesson, renew)
         try:
             read_task(course, lesson)
@@ -112,9 +106,8 @@ def _write_release(course: Course, lesson: Lesson, renew: bool) -> None:
     for student in _read_students(course) if lesson.variants else [""]:
         names = lesson.exercises(course.student_seed(student)) if student else list(lesson.points)
         folder = course.folder / "release" / student / lesson.name
-        _write_once(
-            folder / f"{lesson.name}.ipynb", _notebook_json(remove_exercises(made, lesson.points.keys() - names)), renew
-        )
+        notebook = remove_exercises(made, lesson.points.keys() - names)
+        _write_once(folder / f"{lesson.name}.ipynb", _notebook_json(notebook), renew)
         for exercise in (exercise_named(name) for name in names if name not in lesson.predictions):
             for name, text in files_for_learners(exercise, course.assessed).items() if exercise.told else ():
                 _write_once(folder / "exercises" / name, text, renew)
@@ -132,9 +125,8 @@ def _read_students(course: Course) -> list[str]:
     """The students, by the names that their folders will have."""
     file = course.folder / "students.txt"
     if not file.exists():
-        raise LessonError(
-            f"There are variants, but no {file}. Write the names of the students' folders there, by lines."
-        )
+        how = "Write the names of the students' folders there, by lines."
+        raise LessonError(f"There are variants, but no {file}. {how}")
     return [line.strip() for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
 
 
@@ -200,9 +192,10 @@ def check_exercise(file: Path) -> int:
     mistakes = len(exercise.misconceptions)
     print(f"{exercise.name}: {len(exercise.cases)} cases, in which the solution is right; {mistakes} mistakes.")
     undetected = list(undetected_mistakes(exercise))
-    print(
-        "\n".join(["Not told apart:", *map("  ".__add__, undetected)]) if undetected else "Each mistake is told apart."
-    )
+    if not undetected:
+        print("Each mistake is told apart.")
+    else:
+        print("\n".join(["Not told apart:", *map("  ".__add__, undetected)]))
     lines, count = surviving_mutants(exercise)
     print(f"{count} small changes of the solution, of which {count - len(lines)} are told to be wrong.")
     if lines:
@@ -228,10 +221,9 @@ def _write_results(course: Course, results: list[Result]) -> bool:
         _write(folder / name, text)
     _write(folder / "class.html", class_page(results, list_not_graded(course, results)))
     for student, group in groupby(results, key=lambda result: result.student):
+        page = _encode_text(student_page(student, list(group)))
         try:
-            write_atomically(
-                folder / "students" / f"{student}.html", _encode_text(student_page(student, list(group))), LessonError
-            )
+            write_atomically(folder / "students" / f"{student}.html", page, LessonError)
         except LessonError as error:
             complete = False
             print(error, file=sys.stderr)
@@ -248,9 +240,8 @@ def _select_lessons(lessons: list[Path], names: Sequence[str]) -> list[Path]:
     names = [name.zfill(2) if name.isdecimal() else name for name in names]  # 1 is lesson 01, and not 10, 11 and 12
     for name in names:
         if not any(lesson.stem.startswith(name) for lesson in lessons):
-            raise CommandError(
-                f"There is no lesson {name!r}. There are: {', '.join(lesson.stem for lesson in lessons)}."
-            )
+            available = ", ".join(lesson.stem for lesson in lessons)
+            raise CommandError(f"There is no lesson {name!r}. There are: {available}.")
     return [lesson for lesson in lessons if not names or lesson.stem.startswith(tuple(names))]
 
 

@@ -191,9 +191,8 @@ class ExpressionReader:
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 return [operand], partial(self._call_function, part, "neg")
             case ast.BinOp(left=left, op=op, right=right) | ast.Compare(left=left, ops=[op], comparators=[right]):
-                return [left, right], partial(
-                    self._call_function, part, OPERATORS.get(type(op)) or self._refuse(part, op)
-                )
+                name = OPERATORS.get(type(op)) or self._refuse(part, op)
+                return [left, right], partial(self._call_function, part, name)
             case ast.Compare():
                 self._fail("Two comparisons in a row", part, "Compare two things at a time: (a < b) * (b < c).")
             case ast.Call(keywords=[word, *_]):

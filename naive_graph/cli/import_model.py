@@ -5,15 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..core.optional_deps import door
 from ..errors import CommandError
 from .draw import check_suffix, report_file
-
-if TYPE_CHECKING:
-    from ..interop.network import ImportedNetwork
-
 
 FROZEN = (".pb", ".pbtxt")  # as TensorFlow's graphs are called
 
@@ -37,10 +33,8 @@ def import_model(
     print()
     unset_sizes = [name for name in named_extents(slot.extents for slot in network.slots) if name not in sizes]
     if unset_sizes:
-        print(
-            f"note: {', '.join(unset_sizes)} {'is' if len(unset_sizes) == 1 else 'are'} taken as 1. "
-            f"Say --size {unset_sizes[0]}=4"
-        )
+        are = "is" if len(unset_sizes) == 1 else "are"
+        print(f"note: {', '.join(unset_sizes)} {are} taken as 1. Say --size {unset_sizes[0]}=4")
     wishes["fold"] = True if wishes.get("fold") is None else wishes["fold"]
     picture = draw([*network.with_sizes().outputs.values()], grads=False, **wishes)
     picture.save(output)
@@ -48,7 +42,7 @@ def import_model(
     return 0
 
 
-def _read_onnx(path: Path, sizes: Mapping[str, int], values: Mapping[str, Any]) -> ImportedNetwork:
+def _read_onnx(path: Path, sizes: Mapping[str, int], values: Mapping[str, Any]) -> Any:
     with door("ONNX files need", "onnx"):
         from ..interop.onnx.network import make_network, summarize_content
         from ..interop.onnx.reading import read
@@ -57,7 +51,7 @@ def _read_onnx(path: Path, sizes: Mapping[str, int], values: Mapping[str, Any]) 
     return make_network(content, sizes, values)
 
 
-def _read_frozen(path: Path, sizes: Mapping[str, int]) -> ImportedNetwork:
+def _read_frozen(path: Path, sizes: Mapping[str, int]) -> Any:
     with door("Graphs of TensorFlow need", "tensorboard"):
         from ..interop.tensorflow.network import make_network, summarize_content
         from ..interop.tensorflow.reading import read

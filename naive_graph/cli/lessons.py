@@ -57,14 +57,14 @@ def copy_lessons(lessons: list[Path], folder: Path) -> list[str]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         record = _read_record(folder)
-        lines = [
-            _copy_lesson(lesson_in_language(lesson, current_language()), folder / lesson.name, record)
-            for lesson in lessons
-        ]
+        lines = []
+        for lesson in lessons:
+            ours = lesson_in_language(lesson, current_language())
+            lines.append(_copy_lesson(ours, folder / lesson.name, record))
         for page in LINKED:
-            if (ours := lessons[0].parent / current_language() / page).exists():
+            if (source := lessons[0].parent / current_language() / page).exists():
                 (folder / page).parent.mkdir(exist_ok=True)
-                lines.append(_copy_lesson(ours.read_bytes(), folder / page, record))
+                lines.append(_copy_lesson(source.read_bytes(), folder / page, record))
         write_atomically(folder / RECORD, json.dumps(record, indent=1, sort_keys=True).encode(), LessonError)
     except OSError as error:
         raise LessonError(f"Cannot write lessons to '{folder}': {error.strerror}. Choose another folder.") from error

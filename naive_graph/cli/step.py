@@ -41,12 +41,9 @@ def step_expression(
         if output is not None:
             report_file(steps.save(output, expression), opened)
         elif listed or not sys.stdin.isatty() or not sys.stdout.isatty():
-            events = select_visible_steps(steps)
-            print(
-                wrap_to_terminal(
-                    "\n".join(f"{position:5}  {_sentence_with_sum(event)}" for position, event in enumerate(events))
-                )
-            )
+            events = enumerate(select_visible_steps(steps))
+            lines = [f"{position:5}  {_sentence_with_sum(event)}" for position, event in events]
+            print(wrap_to_terminal("\n".join(lines)))
         else:
             walk(steps, read_key, lambda text: print(wrap_to_terminal(text)))
     return 0
@@ -54,12 +51,12 @@ def step_expression(
 
 def select_visible_steps(steps: Steps) -> list[Step]:
     """The steps as a page counts them when it opens: without the queue, and without the values of Constants."""
-    return [
-        event
-        for event in steps
-        if event.kind != "enqueued"
-        and not (event.kind == "read" and event.row in _participants_of(steps, event.row).constants)
-    ]
+
+    def is_constant(row: int) -> bool:
+        return row in _participants_of(steps, row).constants
+
+    shown = (event for event in steps if event.kind != "enqueued")
+    return [event for event in shown if event.kind != "read" or not is_constant(event.row)]
 
 
 def walk(steps: Steps, read_key_function: Callable[[], str], say: Callable[[str], object]) -> None:
@@ -88,9 +85,8 @@ def walk(steps: Steps, read_key_function: Callable[[], str], say: Callable[[str]
 def _target_position(events: Sequence[Step], position: int, wish: str, typed: str) -> int:
     """The step that a command leads to, clamped to the range of steps."""
     if wish == "contribution":
-        return next(
-            (index for index in range(position + 1, len(events)) if events[index].kind == "contributed"), position
-        )
+        later = range(position + 1, len(events))
+        return next((index for index in later if events[index].kind == "contributed"), position)
     wanted = {"next": position + 1, "back": position - 1, "first": 0, "last": len(events) - 1}.get(wish, position)
     if wish == "jump":
         wanted = int(typed)
