@@ -91,12 +91,10 @@ class PublicName:
     @staticmethod
     def called(member: Any) -> str:
         """A method's name with its signature; empty for an attribute."""
+        if not isinstance(member, doc.Function):
+            return ""
         with catch_warnings(action="ignore"):  # of types whose tools are not installed
-            return (
-                member.name + _clean_signature(member.signature_without_self)
-                if isinstance(member, doc.Function)
-                else ""
-            )
+            return member.name + _clean_signature(member.signature_without_self)
 
     @cached_property
     def doc(self) -> str:
@@ -153,21 +151,18 @@ class PublicName:
         if not self.is_operator:
             return ""
         with Graph.scratch(), suppress(DrawingError):
-            drawn_results = (
-                ExampleCall(self.thing, self.thing.examples[0]).results if self.is_row else _apply_operator(self.thing)
-            )
-            image = re.search(
-                r"<img[^>]*>", draw(drawn_results[0], values=False, grads=False, most=40)._render_html("")
-            )
-            return image[0] if image else ""
+            if self.is_row:
+                result = ExampleCall(self.thing, self.thing.examples[0]).results[0]
+            else:
+                result, _ = _apply_operator(self.thing)
+            html = draw(result, values=False, grads=False, most=40)._render_html("")
+            return "".join(re.findall(r"<img[^>]*>", html)[:1])
         return ""
 
     def sources(self) -> Iterator[tuple[str, str, str]]:
         """Its source code, as (title, module path, code)."""
-        for title, thing in [
-            ("Its program", self.rule),
-            ("Source", self.thing.function if self.is_row else self.thing),
-        ]:
+        source = self.thing.function if self.is_row else self.thing
+        for title, thing in [("Its program", self.rule), ("Source", source)]:
             with suppress(OSError, TypeError):
                 program = inspect.cleandoc(inspect.getsource(thing))
                 yield title, thing.__module__.replace(".", "/"), program
@@ -178,11 +173,8 @@ def _signature(thing: Any) -> str:
     has_init = isinstance(thing, type) and thing.__init__ is not object.__init__  # type: ignore[misc]
     has_signature = isinstance(getattr(thing, "__signature__", None), inspect.Signature)  # by itself
     signature = inspect.signature(thing.__init__ if has_init and not has_signature else thing)
-    return _clean_signature(
-        signature.replace(
-            parameters=[parameter for parameter in signature.parameters.values() if parameter.name != "self"]
-        )
-    )
+    others = [parameter for parameter in signature.parameters.values() if parameter.name != "self"]
+    return _clean_signature(signature.replace(parameters=others))
 
 
 def _clean_signature(signature: inspect.Signature) -> str:
@@ -205,11 +197,8 @@ def _apply_operator(function: Any) -> tuple[Any, list[Variable]]:
     if isinstance(function, Rule):
         names = list("abcd"[: function.arity or 3])
     else:
-        names = [
-            name
-            for name, parameter in inspect.signature(function).parameters.items()
-            if parameter.default is parameter.empty
-        ]
+        parameters = inspect.signature(function).parameters
+        names = [name for name, parameter in parameters.items() if parameter.default is parameter.empty]
     operands = [Variable(0.5, name=name) for name in names]
     return function(*operands), operands
 

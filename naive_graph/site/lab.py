@@ -45,8 +45,6 @@ def write_lab(folder: Path, given: Path | None = None) -> None:
         done = subprocess.run(command, cwd=work, capture_output=True, text=True)
     if not (folder / "static" / "pyodide-lock" / "pyodide-lock.json").is_file():
         if sys.version_info < (3, 12):
-            raise MissingToolError(
-                "The laboratory needs Python 3.12 or newer to be built. Run this command by such a one."
-            )
+            raise MissingToolError("The laboratory needs Python 3.12 or newer. Run this command by such a one.")
         how = 'Run: pip install "naive-graph[lite]". It fetches packages: is there a network?'
         raise MissingToolError(f"JupyterLite does not run here. {how}\n{done.stderr[-400:]}".rstrip())

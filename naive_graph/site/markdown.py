@@ -109,9 +109,8 @@ def signed(text: str, links: Links, here: str = "") -> str:
 
 def docstring(text: str | None, links: Links) -> str:
     """Convert a docstring to HTML: paragraphs, doctests as highlighted code, names as links."""
-    return "".join(
-        _block(paragraph, links) for paragraph in re.split(r"\n\s*\n", cleandoc(text or "")) if paragraph.strip()
-    )
+    paragraphs = re.split(r"\n\s*\n", cleandoc(text or ""))
+    return "".join(_block(paragraph, links) for paragraph in paragraphs if paragraph.strip())
 
 
 def _block(text: str, links: Links) -> str:

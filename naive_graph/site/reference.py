@@ -27,19 +27,19 @@ def group_public_names() -> dict[str, list[PublicName]]:
     titles = list(dict.fromkeys(homes.values()))
     for name, thing in things.items():
         homes.setdefault(name, _group_of(thing, homes, things))
-    by_group = {
-        title: [PublicName("", name, things[name]) for name in things if homes[name] == title] for title in titles
-    }
+    by_group: dict[str, list[PublicName]] = {title: [] for title in titles}
+    for name, thing in things.items():
+        if homes[name] in by_group:
+            by_group[homes[name]].append(PublicName("", name, thing))
     for room in TABLE["rooms"]:
-        inside = _public_names_of(f"{HOUSE}.{room}").items()
-        by_group[f"{HOUSE}.{room}"] = [
-            PublicName(room, name, thing) for name, thing in inside if thing is not things.get(name) and callable(thing)
-        ]
-    by_group["what functions take and give"] = [
-        PublicName(file, name, getattr(sys.modules[f"{HOUSE}.{file}"], name))
-        for file, name in TABLE["given"].items()
-        if f"{HOUSE}.{file}" in sys.modules  # only if its optional dependencies are installed
-    ]
+        group = by_group[f"{HOUSE}.{room}"] = []
+        for name, thing in _public_names_of(f"{HOUSE}.{room}").items():
+            if thing is not things.get(name) and callable(thing):
+                group.append(PublicName(room, name, thing))
+    group = by_group["what functions take and give"] = []
+    for file, name in TABLE["given"].items():
+        if module := sys.modules.get(f"{HOUSE}.{file}"):  # only if its optional dependencies are installed
+            group.append(PublicName(file, name, getattr(module, name)))
     pages = set[str]()
     for public_name in (entry for entries in by_group.values() for entry in entries):
         while public_name.page.lower() in pages:  # `Operator` and `operator` collide on some file systems
@@ -51,11 +51,8 @@ def group_public_names() -> dict[str, list[PublicName]]:
 def _public_names_of(name: str) -> dict[str, Any]:
     """The public names of a subpackage, with those that shadow builtins, which `import *` leaves out."""
     names, room = public_names(name), sys.modules[name]
-    return names | {
-        builtin_name: getattr(room, builtin_name)
-        for builtin_name in dir(room)
-        if hasattr(builtins, builtin_name) and builtin_name[0] != "_"
-    }
+    shadowing = [builtin for builtin in dir(builtins) if builtin[0] != "_" and hasattr(room, builtin)]
+    return names | {builtin: getattr(room, builtin) for builtin in shadowing}
 
 
 def search_entries(entries: Iterable[PublicName], links: Links) -> Iterator[tuple[str, str, str]]:

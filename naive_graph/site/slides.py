@@ -74,9 +74,8 @@ class SlideMaker:
         elif not source.startswith(("check(", "from ", "import ")):
             pictures = [output for output in outputs if "image/png" in output.get("data", {})]
             if self.is_asked or (self.said and (outputs or not self.is_new)):
-                yield from self.make_program_slides(
-                    source, [output for output in outputs if output not in pictures], pictures
-                )
+                texts = [output for output in outputs if output not in pictures]
+                yield from self.make_program_slides(source, texts, pictures)
             elif pictures:
                 yield from (self.slide("", picture=picture) for picture in pictures)
             self.told = "".join(map(_extract_text, outputs))
@@ -99,11 +98,8 @@ class SlideMaker:
         """Slides of a program with its output and pictures: a single one, if all fits."""
         output = "".join(map(_extract_text, texts))
         first, *rest = _split_program(source, ROOM - _prose_height(self.said))
-        if (
-            not rest
-            and not pictures
-            and _prose_height(self.said) + _wrapped_line_count(first) + _wrapped_line_count(output) <= ROOM
-        ):
+        height = _prose_height(self.said) + _wrapped_line_count(first) + _wrapped_line_count(output)
+        if height <= ROOM and not rest and not pictures:
             yield self.slide(self.said, code(first), _output_box(output))
         else:
             yield self.slide(self.said, code(first))

@@ -25,10 +25,10 @@ def build_wheel() -> tuple[str, bytes]:
     buffer = io.BytesIO(zip_package())
     with zipfile.ZipFile(buffer, "a", zipfile.ZIP_DEFLATED) as archive:
         existing = archive.namelist()  # an installed package has its lessons inside
-        rest = {
-            f"{name}.dist-info/{file}": text.encode() for file, text in {**about, "WHEEL": WHEEL, "RECORD": ""}.items()
-        }
-        for path, data in {**dict(_lessons()), **rest}.items():
+        files = dict(_lessons())
+        for file, text in {**about, "WHEEL": WHEEL, "RECORD": ""}.items():
+            files[f"{name}.dist-info/{file}"] = text.encode()
+        for path, data in files.items():
             if path not in existing:
                 archive.writestr(zipfile.ZipInfo(path), data, zipfile.ZIP_DEFLATED)
     return f"{name}-py3-none-any.whl", buffer.getvalue()
