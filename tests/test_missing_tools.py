@@ -80,7 +80,7 @@ TENSORS = [
     "LeafNode", "TensorNode", "linear", "lower", "tensor.DAGExecutionEngine", "tensor.conv2d", "Model",
     "training.Parameter", "training.LookupParameter", "training.parameter", "training.lookup",
     "training.model", "training.parameters", "tensor.losses", "tensor.lower",
-    "tensor.tasks.engine", "views.drawing.tensors", "views.drawing.tasks", "altitudes",
+    "tensor.tasks.engine", "views.drawing.tensors", "altitudes",
 ]  # fmt: skip
 BOARDS = ["interop.from_tensorflow", "views.tensorboard.events", "views.tensorboard.graphs"]
 SITE = ["site.build"]

@@ -1,9 +1,8 @@
 """The altitudes page: zoom from a model's layers to workers, tensors, scalars and machine instructions.
 
 subject         the model that is shown: its tensors by layer, and its dataflow
-pictures        the dataflow of a layer, and its tensors with their formulas
 machine         rows of the plan, level runs, and the instructions of each kind of row
-packed          serialises all of it for the browser
+packed          serialises all of it for the browser, with drawings of dataflows and tensors
 altitudes       the function, and the page
 plan.js         the rows, computed by the code of their rules; their names
 grids.js        tensors as maps of cells

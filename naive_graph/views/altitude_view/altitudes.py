@@ -49,11 +49,10 @@ def altitudes(model: Any, data: Any = None, labels: Any = None) -> AltitudesPage
     is_sequential = hasattr(type(model), "expand")  # of a Sequential, which is written down as tensors anew
     with Graph.scratch() if is_sequential else nullcontext():
         subject = make_subject(model, data, labels)
-        static_scene = (
-            layer_scene(model, DrawOptions())
-            if is_sequential
-            else tensor_scene(subject.output, DrawOptions(bundle=True), False)
-        )
+        if is_sequential:
+            static_scene = layer_scene(model, DrawOptions())
+        else:
+            static_scene = tensor_scene(subject.output, DrawOptions(bundle=True), False)
         return AltitudesPage(AltitudesPayload(subject), Picture(static_scene))
 
 

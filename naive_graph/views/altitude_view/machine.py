@@ -80,11 +80,8 @@ def _compile_signatures(plan: Plan) -> Iterator[tuple[str, dict[str, str]]]:
             node = rule(*(leaves[operand] for operand in same))
             one = Plan(CURRENT.tables, [node.row])
             ways = show_code.forward_code(one), show_code.reverse_code(one, begun=True)
-        llvm = [str(way.function()) for way in ways]
-        yield (
-            key,
-            {"llvm": "\n\n".join(llvm), "assembly": "\n".join(_strip_directives(assembly(str(way))) for way in ways)},
-        )
+        llvm = "\n\n".join(str(way.function()) for way in ways)
+        yield key, {"llvm": llvm, "assembly": "\n".join(_strip_directives(assembly(str(way))) for way in ways)}
 
 
 def _strip_directives(text: str) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import Mapping, Sequence
+from itertools import chain
 from math import prod
 from typing import Any
 
@@ -14,18 +16,22 @@ from ...graph.node_factory import CURRENT
 from ...tensor.base import TensorNode
 from ...tensor.lowering.lower import lower
 from ...tensor.nodes import LeafNode, LeafType
+from ..drawing.dot import dot_text
+from ..drawing.flows import flow_scene
 from ..drawing.live_graph import rules_to_javascript
 from ..drawing.matrices import display_axes
-from ..drawing.tensors import formula_of, printed_names
+from ..drawing.scene import DrawOptions, Scene
+from ..drawing.svg import render_unplaced_svg
+from ..drawing.tensors import TensorDrawing, formula_of, printed_names
 from ..drawing.text_metrics import visible
-from ..steps.packing import ColumnPacker
+from ..steps.packing import ColumnPacker, strip_style
 from ..theme import svg_style
 from .machine import machine_header
-from .pictures import flow_for_page, tensors_for_page
 from .subject import END, INPUT, Subject
 
 KINDS = {LeafType.INPUT: "input", LeafType.PARAMETER: "parameter", LeafType.CONSTANT: "constant"}
 MOST_ROWS = 300_000  # of a plan that a page holds
+MOST = 2_000  # boxes of a dataflow
 
 
 class AltitudesPayload:
@@ -35,10 +41,8 @@ class AltitudesPayload:
         self.subject, self.packed, tables = subject, ColumnPacker(), CURRENT.tables
         rows = list(dict.fromkeys(map(int, lower(subject.loss).rows.flat)))
         self.plan = plan_for(tables, rows)
-        if len(self.plan) > MOST_ROWS:
-            raise NodeError(
-                f"This has {len(self.plan):,} scalars, and a page shows up to {MOST_ROWS:,}. Take a smaller sample."
-            )
+        if (count := len(self.plan)) > MOST_ROWS:
+            raise NodeError(f"This has {count:,} scalars, and a page shows up to {MOST_ROWS:,}. Take a smaller sample.")
         self.step_of = {row: step for step, row in enumerate(self.plan.rows)}
         self.tensors = [node for layer in subject.layers for node in layer.tensors]
         self.number_of = {node: number for number, node in enumerate(self.tensors)}
@@ -46,9 +50,8 @@ class AltitudesPayload:
         self.script = rules_to_javascript(self.plan)
         header = self._build_header(tables)
         drawn = [header["flow"], *(layer[what] for layer in header["layers"] for what in ("picture", "flow"))]
-        self.styles = svg_style(
-            " ".join(picture["svg"] for picture in drawn if picture), ".ng-altitudes svg.naive-graph"
-        )
+        drawings = " ".join(picture["svg"] for picture in drawn if picture)
+        self.styles = svg_style(drawings, ".ng-altitudes svg.naive-graph")
         self.blob = self.packed.blob(header)
 
     def _build_header(self, tables: Tables) -> dict[str, Any]:
@@ -68,12 +71,12 @@ class AltitudesPayload:
                 "isOwn": layer.title not in (INPUT, END),
                 "tensors": [self.number_of[tensor] for tensor in layer.tensors],
                 "weights": sum(tensor.size for tensor in layer.tensors if _tensor_kind(tensor) == "parameter"),
-                "picture": tensors_for_page(layer.tensors, self.names, self.number_of),
-                "flow": None if layer.flow is None else flow_for_page(layer.flow),
+                "picture": _tensors_for_page(layer.tensors, self.names, self.number_of),
+                "flow": None if layer.flow is None else _flow_for_page(layer.flow),
             }
             for layer in subject.layers
         ]
-        header["flow"] = None if subject.flow is None else flow_for_page(subject.flow)
+        header["flow"] = None if subject.flow is None else _flow_for_page(subject.flow)
         for name in ("sample", "label", "output", "loss"):
             header[name] = self.number_of.get(getattr(subject, name))
         header["samples"] = self.packed.add(array("d", subject.samples.reshape(-1).tolist()))
@@ -115,11 +118,10 @@ class AltitudesPayload:
             return {"leaves": self.packed.add(leaves)}
         evaluate(plan, values)
         adjoints = differentiate(plan, values, dict.fromkeys(plan.targets, 1.0), plan.varies())
-        columns = {"values": values, "slopes": adjoints}
-        return {"leaves": self.packed.add(leaves)} | {
-            name: self.packed.add(array("d", (float(number or 0.0) for number in column)))
-            for name, column in columns.items()
-        }
+        numbers = {"leaves": self.packed.add(leaves)}
+        for name, column in (("values", values), ("slopes", adjoints)):
+            numbers[name] = self.packed.add(array("d", (float(number or 0.0) for number in column)))
+        return numbers
 
 
 def _operator_name(plan: Plan, step: int) -> str:
@@ -145,3 +147,31 @@ def map_layout(node: TensorNode) -> tuple[list[int], int, int]:
         wide = next((width for width in range(16, 5, -1) if wide % width == 0), 12)
         high = -(-prod(node.shape) // wide)
     return axes, high, wide
+
+
+# --- drawings ---
+
+
+def _scene_for_page(scene: Scene) -> dict[str, str]:
+    """SVG without coordinates, and DOT text: the page runs Graphviz and places the boxes."""
+    return {"svg": strip_style(render_unplaced_svg(scene, "")), "dot": dot_text(scene, "LR")}
+
+
+def _tensors_for_page(
+    tensors: Sequence[TensorNode], names: Mapping[TensorNode, str], number_of: Mapping[TensorNode, int]
+) -> dict[str, Any]:
+    """The drawing of a layer's tensors; "ids" maps each box's id to the number of its tensor."""
+    sources = chain.from_iterable(tensor.sources for tensor in tensors)
+    part = {*tensors, *(source for source in sources if source in names)}
+    drawn = TensorDrawing(tensors, DrawOptions(values=False, grads=False, fold=False, most=MOST), False, names, part)
+    described = drawn.scene()
+    described.scope_names = {}
+    for box in described.boxes:
+        box.scope, box.grid = (), None
+    ids = {f"tensor-{row}": number_of[node] for node, row in drawn.place.items()}
+    return {**_scene_for_page(described), "ids": ids}
+
+
+def _flow_for_page(flow: Any) -> dict[str, str]:
+    """The drawing of a dataflow: a box for each operator, and for each worker of a splitjoin."""
+    return _scene_for_page(flow_scene(flow, DrawOptions(fold=False, most=MOST)))

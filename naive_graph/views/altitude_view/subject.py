@@ -123,9 +123,8 @@ def _group_by_layer(output: TensorNode, flows: Mapping[str, Any]) -> list[Tensor
     nodes_by_scope: dict[str, list[TensorNode]] = {}
     for node in ancestors([output]):
         if not isinstance(node, SelectionNode):
-            nodes_by_scope.setdefault(
-                _outermost_scope_name(node) or (INPUT if _is_input_side(node) else END), []
-            ).append(node)
+            title = _outermost_scope_name(node) or (INPUT if _is_input_side(node) else END)
+            nodes_by_scope.setdefault(title, []).append(node)
     ends = [nodes_by_scope.pop(END)] if END in nodes_by_scope else []
     layers = [TensorLayer(name, nodes, flows.get(name)) for name, nodes in nodes_by_scope.items()]
     return layers + [TensorLayer(END, nodes, None) for nodes in ends]

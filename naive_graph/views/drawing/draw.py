@@ -18,7 +18,7 @@ from ...graph.graph import Graph
 from ...graph.node_factory import CURRENT
 from ...graph.nodes import Node, rows_of
 from ...graph.report import Report
-from .flows import flow_scene, layer_scene, shorten_layer_list
+from .flows import flow_scene, layer_scene, shorten_layer_list, task_scene
 from .folding import Folder
 from .live_graph import make_live_graph
 from .names import formula_line
@@ -187,8 +187,6 @@ def _scene_builder(
 
         return lambda wishes: tensor_scene(what, wishes, opened), 0, []
     if hasattr(type(what), "levels"):  # of tasks
-        from .tasks import task_scene  # brings NumPy
-
         return lambda wishes: task_scene(what, wishes), len(what), []
     if _is_sequential(what):
         return lambda wishes: layer_scene(what, wishes), len(what.layers), []

@@ -1,4 +1,4 @@
-"""Scenes of a Sequential (a box for each layer) and of a dataflow (operators as boxes, streams as labelled arrows).
+"""Scenes of a Sequential (a box a layer), of a dataflow (operators as boxes, streams as arrows), and of tasks.
 
 A splitjoin folds into one box.
 """
@@ -24,18 +24,16 @@ def layer_scene(network: Any, options: DrawOptions) -> Scene:
     """The layers of a Sequential one after the other: what each is, the shape of its results, its weights."""
     new_scene = Scene(caption=f"{network.size:,} weights. The operators of its pipeline: draw(network.expand()).")
     weights = iter(network.parameters) if network.size <= MOST_WEIGHTS and options.values else iter(())
-    new_scene.boxes.append(
-        Box("input", "placeholder", [visible(network.streams.data), _format_shape(network.input_shape)])
-    )
+    sample = [visible(network.streams.data), _format_shape(network.input_shape)]
+    new_scene.boxes.append(Box("input", "placeholder", sample))
     for placed in network.layers:
         lines = [visible(repr(placed.layer).removesuffix("()")), _format_shape(placed.output_shape)]
         weight_texts = [f"{name} {_format_shape(shape)}" for name, shape in placed.weight_shapes.items()]
         lines += [f"{placed.size:,} weights: {', '.join(weight_texts)}"] if weight_texts else []
         layer_weights = [weight for weight, _ in zip(weights, weight_texts)]
         grid = _weights_grid(layer_weights[0]) if layer_weights else None
-        new_scene.boxes.append(
-            Box(f"layer-{placed.number}", "variable" if weight_texts else "operator", lines, grid=grid)
-        )
+        kind = "variable" if weight_texts else "operator"
+        new_scene.boxes.append(Box(f"layer-{placed.number}", kind, lines, grid=grid))
     ids = [box.id for box in new_scene.boxes]
     new_scene.arrows = [Arrow(f"into-{target}", source, target) for source, target in pairwise(ids)]
     return new_scene
@@ -66,12 +64,9 @@ def flow_scene(flow: Any, options: DrawOptions) -> Scene:
     if len(box_names) > (options.most or READABLE):
         raise DrawingError(
             f"The dataflow has {len(box_names):,} boxes, and up to {options.most or READABLE} are drawn. "
-            "Fold splitjoins "
-            "with fold=True, take a larger grain, or ask for more with most=..."
+            "Fold splitjoins with fold=True, take a larger grain, or ask for more with most=..."
         )
-    open_splitjoins = {
-        splitjoin for name in flow.operators if (splitjoin := _splitjoin_of(name)) != name and splitjoin not in folded
-    }
+    open_splitjoins = {_splitjoin_of(name) for name in flow.operators if "." in name} - folded
     for name in box_names:
         scope = (f"scope-{_splitjoin_of(name)}",) if _splitjoin_of(name) in open_splitjoins else ()
         members = [part for part, box in box_of.items() if box == name]
@@ -112,11 +107,9 @@ def _splitjoins_to_fold(flow: Any, fold: object) -> set[str]:
     if isinstance(fold, bool):
         return splitjoins if fold else set()
     wanted: set[Any] = set(fold) if isinstance(fold, (list, tuple, set)) else {fold}
-    if not wanted <= splitjoins:
-        wrong = next(iter(wanted - splitjoins))
-        raise DrawingError(
-            f"fold={wrong!r}: no splitjoin has that name. There are {', '.join(sorted(splitjoins)) or 'none'}."
-        )
+    for wrong in wanted - splitjoins:
+        existing = ", ".join(sorted(splitjoins)) or "none"
+        raise DrawingError(f"fold={wrong!r}: no splitjoin has that name. There are {existing}.")
     return wanted
 
 
@@ -145,3 +138,27 @@ def shorten_layer_list(flow: Any, most: int) -> str:
         if len(text) <= most:
             return text
     return f"{len(texts)} layer{'s' * (len(texts) > 1)}" if texts else ""
+
+
+def task_scene(graph: Any, options: DrawOptions) -> Scene:
+    """The scene of a TaskGraph: each task (F forward, B backward, G gradient sum) in its level, and what it needs.
+
+    If there are too many, those of the first levels.
+    """
+    if options.fold not in (None, False):
+        raise DrawingError("Tasks have no scopes to fold. Leave fold out, and show fewer with most=...")
+    shown_tasks = [number for level in graph.levels for number in level][: options.most or READABLE]
+    edges = [(need, number) for need, number in graph.edges if number in {*shown_tasks}]
+    arrows = [Arrow(f"need-{need}-{number}", f"task-{need}", f"task-{number}") for need, number in edges]
+    notice = f"{len(graph) - len(shown_tasks):,} tasks of higher levels are left out. See more with most=..."
+    boxes = [_task_box(graph, number) for number in shown_tasks]
+    return Scene(boxes, arrows, caption=notice if len(shown_tasks) < len(graph) else "")
+
+
+def _task_box(graph: Any, number: int) -> Box:
+    task = graph.tasks[number]
+    node = task.key.node if task.key.kind != "B" else task.key.node.sources[task.key.position]
+    lines = [visible(graph.label(number))]
+    if node.rank:
+        lines.append(f"({_format_shape(node.shape)})")
+    return Box(f"task-{number}", f"task {task.key.kind}", [*lines, f"level {task.level}"], layer=task.level)

@@ -2,8 +2,6 @@
 
 events      files of series that grow while a loop runs
 graphs      the Graphs tab: a graph as a GraphDef
-names       scopes as its boxes
-tensors     the same of tensor nodes
 """
 
 from ...core.optional_deps import door

@@ -2,23 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from tensorboard.compat.proto import graph_pb2, types_pb2
 
 from ...core.number import shortened
 from ...core.plan import ancestors
-from ...core.records import Scope
+from ...core.records import Scope, around
 from ...core.rules import BY_NUMBER, Arithmetic
 from ...errors import HistoryError
 from ...graph.graph import Graph
 from ...graph.node_factory import CURRENT
 from ...graph.nodes import Node, rows_of
+from ...tensor.base import TensorNode, check_tensors
+from ...tensor.differentiate import ancestors as tensor_ancestors
+from ...tensor.nodes import LeafNode, LinearNode
+from ...tensor.sparse_selector import SelectionNode
+from ..drawing.folding import short
 from ..drawing.scene import KIND_NAMES
-from .names import GraphItem, item_paths
 
 MOST = 20_000  # nodes, beyond which a browser takes minutes
+
+
+class GraphItem(NamedTuple):
+    """A node of any kind: unique key, name, operator, scope, keys of its sources, shape, attributes."""
+
+    key: Any
+    name: str
+    op: str
+    scope: Scope | None
+    sources: Sequence[Any]
+    shape: Sequence[int] = ()
+    notes: Mapping[str, Any] = {}
 
 
 def graph_def(what: Any) -> Any:
@@ -31,7 +48,7 @@ def graph_def(what: Any) -> Any:
         )
     graph = graph_pb2.GraphDef()
     graph.versions.producer = 22  # shapes are stated
-    names = item_paths(items)
+    names = _item_paths(items)
     for item in items:
         op = "Const" if item.op == "constant" else item.op  # which TensorBoard draws small
         node = graph.node.add(name=names[item.key], op=op, input=[names[source] for source in item.sources])
@@ -50,9 +67,7 @@ def _collect_items(what: Any) -> Iterator[GraphItem]:
     if hasattr(what, "streams"):
         return _items_of_dataflow(what)
     if isinstance(first, Arithmetic) and not isinstance(first, Node):
-        from .tensors import tensor_items  # brings NumPy
-
-        return tensor_items(what)
+        return _items_of_tensors(what)
     if what is not Graph and not isinstance(first, Node):
         raise HistoryError(f"TensorBoard draws a node, tensors, a Sequential or Graph, not {shortened(what)}.")
     return _items_of_rows(
@@ -81,3 +96,59 @@ def _items_of_dataflow(flow: Any) -> Iterator[GraphItem]:
         shape = flow.streams[operator.outputs[0]].shape if operator.outputs else ()
         sources = [stream.writer or f"in {stream.name}" for stream in streams]
         yield GraphItem(name, name.rpartition(".")[2], operator.kind, boxes.get(name.partition(".")[0]), sources, shape)
+
+
+def _items_of_tensors(what: Any) -> Iterator[GraphItem]:
+    """All tensors that these are made of; how entries are picked is a property, and no node."""
+    results = [what] if isinstance(what, TensorNode) else list(what)
+    check_tensors("graph=", results)
+    for node in tensor_ancestors(results):
+        if not isinstance(node, SelectionNode):
+            sources = [source for source in node.sources if not isinstance(source, SelectionNode)]
+            notes = {"kind": node.kind, **(node.properties if node.call else {})}
+            op = _operator_name(node)
+            yield GraphItem(node, node.given_name or op, op, node.scope, sources, node.shape, notes)
+
+
+def _operator_name(node: TensorNode) -> str:
+    """The name of the node's operator, or the kind of its entries' computation."""
+    if isinstance(node, LeafNode):
+        return node.leaf_type.name.lower()
+    if node.call:
+        return str(node.call.operator.name)
+    if isinstance(node, LinearNode):
+        return node.op.name
+    function = getattr(node, "function", None)
+    return getattr(node, "rule", None) or (function.name if function else node.kind)
+
+
+# --- names: slash-separated, by which the Graphs tab groups nodes into boxes ---
+
+
+def _item_paths(items: Sequence[GraphItem]) -> dict[Any, str]:
+    """A path for each node. Two of one name, and two scopes of one name, get numbers."""
+    counts: dict[str, int] = {}
+    paths: dict[Scope | None, str] = {None: ""}
+    names = {}
+    for item in items:
+        for scope in around(item.scope):
+            if scope not in paths:
+                paths[scope] = _unique(_path(paths[scope.parent], scope.name, scope.parent), counts)
+        names[item.key] = _unique(_path(paths[item.scope], item.name, item.scope), counts)
+    return names
+
+
+def _path(outer: str, name: str, scope: Scope | None) -> str:
+    """A name behind the path of its scope, in letters that TensorBoard reads."""
+    clean = re.sub(r"[^A-Za-z0-9_.\-/]", "_", short(name, scope)).strip("/_") or "node"
+    return f"{outer}/{clean}" if outer else clean
+
+
+def _unique(name: str, counts: dict[str, int]) -> str:
+    """Make a name unique by appending a number. counts: how often each name was used so far."""
+    free = name
+    while free in counts:
+        counts[name] += 1
+        free = f"{name}_{counts[name]}"
+    counts[free] = 0
+    return free
