@@ -86,9 +86,9 @@ def _class_box(group: Sequence[SummaryPart], boxes: Sequence[Box], counts: Seque
     last = members[len(members) // len(group) - 1]
     scope = tuple(f"loop-{frame}" for frame in part.frames)
     if part.lag:
-        title = _common_title([last] if len(group) == 1 and last.kind != "scope" else members)
         lag = "of the step before" if part.lag == 1 else f"of {part.lag} steps before"
-        return Box(f"carried-{part.lag}-{last.id}", "carried", [title.partition(": ")[0], lag], scope)
+        name = _common_title(members).partition(": ")[0]
+        return Box(f"carried-{part.lag}-{last.id}", "carried", [name, lag], scope)
     count, first = len(group) if part.frames else len(members), members[0].facts.get("first", members[0].id)
     next_step = NEXT * part.hands_on
     if count == 1:
@@ -97,7 +97,8 @@ def _class_box(group: Sequence[SummaryPart], boxes: Sequence[Box], counts: Seque
             # For a page, its row, or its box, in each pass; the outermost loop's pass changes fastest.
             facts["passes"] = " ".join(member.id.removeprefix("row-") for member in members)
             facts["counts"] = " ".join(str(counts[frame]) for frame in part.frames)
-        return replace(last, lines=[last.lines[0] + next_step, *last.lines[1:]], scope=scope, facts=facts)
+        title = _common_title(members) if last.kind == "scope" else last.lines[0]
+        return replace(last, lines=[title + next_step, *last.lines[1:]], scope=scope, facts=facts)
     ids = [member.facts.get("first", member.id) for member in members[:FOLLOWED]]
     size = [f"{last.lines[-1]} each"] if last.kind == "scope" else []
     lines = [_common_title(members) + next_step, f"{count:,} alike", *size]
