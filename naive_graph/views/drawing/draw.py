@@ -23,17 +23,7 @@ from .folding import Folder
 from .live_graph import make_live_graph
 from .names import formula_line
 from .picture import Picture
-from .scene import (
-    FOLLOWED,
-    NEAREST,
-    READABLE,
-    SCREENFUL,
-    DrawOptions,
-    Scene,
-    check_options,
-    nearest_first,
-    scene,
-)
+from .scene import FOLLOWED, NEAREST, READABLE, SCREENFUL, DrawOptions, Scene, check_options, nearest_first, scene
 from .summary import summary_scene
 from .text_metrics import visible
 
@@ -116,9 +106,8 @@ def draw(
         raise DrawingError("A graph is no plot: it has no axes, and its own size. Leave ax and figsize out.")
     if hasattr(type(what), "stages") and not hasattr(what, "streams"):  # of a Program
         if any(wish not in (None, False) for wish in (partials, absorbed, fold, open)):
-            raise DrawingError(
-                "A plan has no partials, scopes or tensors to show. Leave partials, absorbed, fold and open out."
-            )
+            how = "Leave partials, absorbed, fold and open out."
+            raise DrawingError(f"A plan has no partials, scopes or tensors to show. {how}")
         return what.draw(after=after or "share", feed=feed, direction=direction, title=title, most=most)
     if after is not None or feed is not None:
         raise DrawingError("after and feed are for a Program: draw(Program(y), after='dots').")

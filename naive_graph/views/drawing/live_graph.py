@@ -56,11 +56,8 @@ class LiveGraph:
     @cached_property
     def code(self) -> str:
         """An expression of JavaScript, the rules and the trainers; empty where a page cannot compute."""
-        plan = self.plan
-        more = [
-            (plan.rules[absorber], 1 + len(plan.operands(absorber)) - count)
-            for absorber, _, count in _merged_steps(plan)
-        ]
+        plan, merged = self.plan, _merged_steps(self.plan)
+        more = [(plan.rules[step], 1 + len(plan.operands(step)) - count) for step, _, count in merged]
         code = rules_to_javascript(plan, more)
         return f"(() => {{\n{code}\nreturn {{ rules, trainers }};\n}})()" if code else ""
 
@@ -89,22 +86,21 @@ def make_live_graph(tables: Tables, results: Sequence[int], **wishes: bool) -> L
     step_of = {row: step for step, row in enumerate(plan.rows)}
     targets = [step_of[row] for row in dict.fromkeys(differentiated or results)]
     names = names_of(tables, plan.rows)
-    named_steps = [step for step, rule in enumerate(plan.rules) if rule is None] + targets
-    types = list(dict.fromkeys(_row_kinds(tables, plan)))
+    leaves = [step for step, rule in enumerate(plan.rules) if rule is None]
+    kinds = list(map(tables.kind, plan.rows))
+    types = list(dict.fromkeys(kinds))
     backs = [step - operand for step in range(len(plan)) for operand in plan.operands(step)]
     facts = {
         "gaps": [row - before for before, row in pairwise([0, *plan.rows])],
         "counts": [end - start for start, end in pairwise(plan.starts)],
         "backs": backs,  # how far before a step its operands stand
         "types": types,
-        "kinds": list(map(types.index, _row_kinds(tables, plan))),
-        "given": {
-            step: _to_json_number(tables.value(row)) for step, row in enumerate(plan.rows) if plan.rules[step] is None
-        },
+        "kinds": list(map(types.index, kinds)),
+        "given": {step: _to_json_number(tables.value(plan.rows[step])) for step in leaves},
         "targets": targets,
         "absorbed": _merged_steps(plan),  # they are drawn if somebody else uses them, and feed what took them over, too
         "named": [step for step, row in enumerate(plan.rows) if tables.name(row)],
-        "called": {step: names[plan.rows[step]] for step in named_steps},
+        "called": {step: names[plan.rows[step]] for step in leaves + targets},
     }
     return LiveGraph(plan, facts | wishes)
 
@@ -112,13 +108,8 @@ def make_live_graph(tables: Tables, results: Sequence[int], **wishes: bool) -> L
 def _merged_steps(plan: Plan) -> list[tuple[int, int, int]]:
     """Steps that were merged into a longer sum or product: (the merged step, the step, its number of operands)."""
     step_of = {row: step for step, row in enumerate(plan.rows)}
-    return [
-        (step_of[absorber], step_of[row], count) for absorber, row, count in absorptions_between(plan.absorbed, step_of)
-    ]
-
-
-def _row_kinds(tables: Tables, plan: Plan) -> Iterator[str]:
-    return (tables.kind(row) for row in plan.rows)
+    merged = absorptions_between(plan.absorbed, step_of)
+    return [(step_of[absorber], step_of[row], count) for absorber, row, count in merged]
 
 
 def _to_json_number(value: float | None) -> float | str:

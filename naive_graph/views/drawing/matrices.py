@@ -98,9 +98,9 @@ def known_value(node: TensorNode) -> Any:
 
 
 def _format_entry(number: float) -> str:
-    if number != number:
-        return "NaN"
-    return format_number(number, DIGITS) if np.isfinite(number) else format_number(number)[:4]
+    if np.isfinite(number):
+        return format_number(number, DIGITS)
+    return "NaN" if number != number else format_number(number)[:4]
 
 
 def entry_sources_json(node: TensorNode, boxes: dict[TensorNode, str]) -> str:
@@ -123,8 +123,9 @@ def entry_sources_json(node: TensorNode, boxes: dict[TensorNode, str]) -> str:
 def _contributing_entries(node: Any) -> list[tuple[np.ndarray, np.ndarray]] | None:
     """For each source: flat indices into the node, and the flat indices into the source that contribute to them."""
     dst, *sources = _axis_ids(node.index)
+    shapes = node.shape, *(source.shape for source in node.sources)
     extents: dict[object, int] = {}
-    for ids, shape in zip((dst, *sources), (node.shape, *(source.shape for source in node.sources))):
+    for ids, shape in zip((dst, *sources), shapes):
         extents |= dict(zip(ids, shape))
     terms = prod(extents.values())
     if terms > MOST_TERMS:
@@ -134,21 +135,16 @@ def _contributing_entries(node: Any) -> list[tuple[np.ndarray, np.ndarray]] | No
     for ids, source in zip(sources, node.sources):
         if isinstance(source, SelectionNode) and source.size <= MOST_TERMS:
             is_met &= source.dense()[tuple(places[axis_id] for axis_id in ids)] != 0
-    flat = [
-        _ravel_indices([places[axis_id][is_met] for axis_id in ids], shape, int(is_met.sum()))
-        for ids, shape in zip((dst, *sources), (node.shape, *(source.shape for source in node.sources)))
-    ]
+    flat = []
+    for ids, shape in zip((dst, *sources), shapes):
+        met = [places[axis_id][is_met] for axis_id in ids]
+        flat.append(np.ravel_multi_index(met, shape) if shape else np.zeros(int(is_met.sum()), dtype=int))
     return [(flat[0], source_places) for source_places in flat[1:]]
 
 
 def _axis_ids(index: Iterable[tuple[int, ...]]) -> list[list[object]]:
     """The axis ids of the result and of each source; a transform's negative ids are made distinct for each side."""
     arrays = list(index)
-    local = len(arrays) == 2
-    return [
-        [(side, axis_id) if local and axis_id < 0 else axis_id for axis_id in ids] for side, ids in enumerate(arrays)
-    ]
-
-
-def _ravel_indices(places: list[np.ndarray], shape: tuple[int, ...], count: int) -> np.ndarray:
-    return np.ravel_multi_index(places, shape) if shape else np.zeros(count, dtype=int)
+    if len(arrays) != 2:
+        return [[*ids] for ids in arrays]
+    return [[(side, axis_id) if axis_id < 0 else axis_id for axis_id in ids] for side, ids in enumerate(arrays)]

@@ -58,9 +58,8 @@ def plan_scene(stage: PassResult, tables: Tables, labels: dict[int, str], most: 
         new_scene.boxes.append(_row_box(ir, tables, row, names, row in labels))
         new_scene.arrows += _row_arrows(ir, row, set(rows))
     new_scene.boxes += stub_boxes(new_scene)
-    new_scene.scope_names = {
-        f"samples-{group}": _format_sample_count(ir.samples[group]) for group in range(1, len(ir.samples))
-    }
+    for group, count in enumerate(ir.samples[1:], 1):
+        new_scene.scope_names[f"samples-{group}"] = _format_sample_count(count)
     return new_scene
 
 
@@ -166,10 +165,9 @@ def _terms(pairs: Sequence[int], name: Callable[[int], str]) -> str:
     >>> _terms([0, 1, 2, -1], ["a", "−2", "c"].__getitem__)
     'a·(−2) + c'
     """
-    terms = [
-        name(x) if y == NONE else f"{_factor(name(x))}·{_factor(name(y))}"
-        for x, y in zip(pairs[::2], pairs[1::2], strict=True)
-    ]
+    terms = []
+    for x, y in zip(pairs[::2], pairs[1::2], strict=True):
+        terms.append(name(x) if y == NONE else f"{_factor(name(x))}·{_factor(name(y))}")
     more = [f"({len(terms) - MOST_TERMS:,} more)"] if len(terms) > MOST_TERMS else []
     return " + ".join([*terms[:MOST_TERMS], *more])
 
@@ -184,13 +182,14 @@ def _factor(name: str) -> str:
 def _row_arrows(ir: IR, row: int, shown_rows: set[int]) -> list[Arrow]:
     """One for each operand position; those from rows that are not shown in one bundle."""
     operands = ir.of(row)
-    shown = [(position, operand) for position, operand in enumerate(operands) if operand in shown_rows]
-    hidden = sum(operand != NONE for operand in operands) - len(shown)
-    kind = int(ir.kinds[row])
+    kind, name = int(ir.kinds[row]), f"row-{row}"
     ordered = kind >= 0 and kind not in NAMES and not BY_NUMBER[kind].associative and len(operands) > 1
-    arrows = [
-        Arrow(f"edge-{operand}-{row}-{position}", f"row-{operand}", f"row-{row}", "", position if ordered else None)
-        for position, operand in shown
-    ]
-    rest = Arrow(f"bundle-{row}", f"rest-row-{row}", f"row-{row}", f"{hidden}×" if hidden > 1 else "")
+    arrows, hidden = [], 0
+    for position, operand in enumerate(operands):
+        if operand in shown_rows:
+            place = position if ordered else None
+            arrows.append(Arrow(f"edge-{operand}-{row}-{position}", f"row-{operand}", name, "", place))
+        elif operand != NONE:
+            hidden += 1
+    rest = Arrow(f"bundle-{row}", f"rest-{name}", name, f"{hidden}×" if hidden > 1 else "")
     return [*arrows, rest] if hidden else arrows

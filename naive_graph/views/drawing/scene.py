@@ -125,9 +125,9 @@ class DrawOptions:
 def check_options(direction: str | None, title: str, most: int | None) -> None:
     """Raise DrawingError for an invalid direction, title or number of boxes."""
     if direction is not None and direction not in DIRECTIONS:
+        ways = ", ".join(DIRECTIONS)
         raise DrawingError(
-            f"A picture runs in direction {', '.join(DIRECTIONS)}, or None for what fits best, not "
-            f"{shortened(direction)}."
+            f"A picture runs in direction {ways}, or None for what fits best, not {shortened(direction)}."
         )
     if most is not None and (not isinstance(most, int) or isinstance(most, bool) or most < 1):
         raise DrawingError(f"most is a number of boxes of at least 1, not {shortened(most)}.")
@@ -247,12 +247,11 @@ def nearest_first(results: Sequence[Item], operands: Callable[[Item], Iterable[I
 
 def with_placeholders(described: Scene) -> Scene:
     """The scene with placeholder lines in its boxes, to keep space for values and gradients that come later."""
-    boxes = [
-        replace(box, lines=[*_title_lines(box), VALUE_ROOM, GRAD_ROOM], said=box.said or box.lines[0])
-        if _has_numbers(box)
-        else box
-        for box in described.boxes
-    ]
+    boxes = []
+    for box in described.boxes:
+        if _has_numbers(box):
+            box = replace(box, lines=[*_title_lines(box), VALUE_ROOM, GRAD_ROOM], said=box.said or box.lines[0])
+        boxes.append(box)
     return replace(described, boxes=boxes, caption="")  # which says how `draw` would show more
 
 
@@ -316,13 +315,9 @@ def node_box(
     grad = grad if options.grads and not tables.grads_are_zero else None
     numbers = [format_number(value)] if value is not None else []
     numbers += [f"grad {format_number(grad)}"] if grad is not None else []
-    leaf_description = f"{kind} {visible(name)}" if name else kind
-    descriptions = [lines[0] if kind == "operator" else leaf_description]
-    descriptions += [
-        f"{what} {format_number(number)}"
-        for what, number in (("value", value), ("gradient", grad))
-        if number is not None
-    ]
+    descriptions = [lines[0] if kind == "operator" else f"{kind} {visible(name)}" if name else kind]
+    descriptions += [f"value {format_number(value)}"] if value is not None else []
+    descriptions += [f"gradient {format_number(grad)}"] if grad is not None else []
     wrong = any(number is not None and not isfinite(number) for number in (value, grad))
     if kind == "operator" and not name and tables.is_absorbed(row):
         kind = "absorbed"
@@ -364,9 +359,8 @@ def _make_arrows(tables: Tables, folder: Folder, boxes: Mapping[str, list[int]],
                 alone = ["" if source in crowded else source for source in sources]
                 arrows += node_arrows(tables, row, operands, alone, wishes)
             for source in filter(None, sources):
-                if source in crowded or (
-                    source != target and not (source.startswith("row-") and target.startswith("row-"))
-                ):
+                is_of_nodes = source.startswith("row-") and target.startswith("row-")
+                if source in crowded or (source != target and not is_of_nodes):
                     bundles[source, target] += 1
     return arrows + bundle_arrows(bundles)
 

@@ -24,24 +24,15 @@ def box_size(box: Box, flat: bool = False) -> Point:
 
 def place_lines(box: Box, flat: bool = False) -> list[tuple[float, float, str, str]]:
     """Each line of a box: the middle of its base as seen from the middle of the box, its text and its colour."""
-    colours = [
-        "gradient" if line.startswith("grad ") and line_index else box.look.ink
-        for line_index, line in enumerate(box.lines)
-    ]
-    if flat and not box.grid:
-        widths = [text_width(line) for line in box.lines]
-        end = -(sum(widths) + APART * (len(widths) - 1)) / 2
-        lines = []
-        for line, wide, ink in zip(box.lines, widths, colours):
-            lines.append((end + wide / 2, BASE, line, ink))
-            end += wide + APART
-        return lines
-    _, high = box_size(box)
-    first = 3 + LINE / 2 - high / 2 if box.grid else LINE * (1 - len(colours)) / 2
-    return [
-        (0.0, first + LINE * line_index + BASE, line, ink)
-        for line_index, (line, ink) in enumerate(zip(box.lines, colours))
-    ]
+    in_one_line = flat and not box.grid
+    end = (box_size(box, flat=True)[0] - ROOMS.get(box.look.shape, USUAL_ROOM)[0]) / -2
+    base = 3 + (LINE - box_size(box)[1]) / 2 if box.grid else LINE * (1 - len(box.lines)) / 2
+    lines = []
+    for index, line in enumerate(box.lines):
+        wide, ink = text_width(line), "gradient" if line.startswith("grad ") and index else box.look.ink
+        lines.append((end + wide / 2, BASE, line, ink) if in_one_line else (0.0, base + BASE, line, ink))
+        end, base = end + wide + APART, base + LINE
+    return lines
 
 
 def outline(shape: str, wide: float, high: float) -> str:

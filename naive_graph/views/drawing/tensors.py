@@ -93,12 +93,10 @@ class TensorDrawing:
                 self.passed_on[node] = self.passed_on.get(source, source)
                 self.names[node] = self.names[self.passed_on[node]]
         remaining = [node for node in nodes if node not in self.passed_on]
+        if len(remaining) <= FEW:
+            return remaining
         constants = {node for node in remaining if isinstance(node, LeafNode) and node.leaf_type == LeafType.CONSTANT}
-        return (
-            [node for node in remaining if node not in constants or node in results]
-            if len(remaining) > FEW
-            else remaining
-        )
+        return [node for node in remaining if node not in constants or node in results]
 
     def _fold_to_screenful(self, nodes: list[TensorNode]) -> None:
         """Fold scopes, innermost first, until a screenful is left; a folded scope absorbs parameters only it uses."""
@@ -186,11 +184,8 @@ class TensorDrawing:
             lines.append(f"from {format_number(float(value.min()))} to {format_number(float(value.max()))}")
         id_of = {tensor: f"tensor-{number}" for tensor, number in self.place.items()}
         id_of |= {tensor: id_of[source] for tensor, source in self.passed_on.items() if source in id_of}
-        facts = {
-            "feeds": entry_sources_json(node, id_of) if grid or not crowded else "",
-            "formula": formula,
-            "through": "" if node.given_name else "yes",
-        }
+        feeds = entry_sources_json(node, id_of) if grid or not crowded else ""
+        facts = {"feeds": feeds, "formula": formula, "through": "" if node.given_name else "yes"}
         wrong = value is not None and not all(map(isfinite, value.reshape(-1)[:MOST_CELLS]))
         facts = {what: fact for what, fact in facts.items() if fact}
         description = ", ".join([*lines, *(cell.text for cell in grid.cells if cell.text)]) if grid else ""
@@ -252,9 +247,8 @@ class TensorDrawing:
                 taken |= own_rows
             rows_of[node] = sorted(own_rows)
             if elements < node.size:
-                notes.append(
-                    f"{elements:,} of the {node.size:,} elements of {node.given_name or 'a tensor'} are shown."
-                )
+                name = node.given_name or "a tensor"
+                notes.append(f"{elements:,} of the {node.size:,} elements of {name} are shown.")
         return {node: rows for node, rows in rows_of.items() if rows}, notes
 
     # --- arrows ---
@@ -279,9 +273,8 @@ class TensorDrawing:
                     if not {start, target}.isdisjoint(self.folder.scopes()):
                         bundles[start, target] += 1
                         continue
-                    arrows.append(
-                        Arrow(f"edge-{start}-{target}-{number}-{position}", start, target, "", shown_position)
-                    )
+                    name = f"edge-{start}-{target}-{number}-{position}"
+                    arrows.append(Arrow(name, start, target, "", shown_position))
         return arrows + bundle_arrows(bundles)
 
     def _scalar_arrows(self, row: int, bundles: Counter[tuple[str, str]]) -> Iterator[Arrow]:
@@ -329,10 +322,9 @@ def formula_of(node: TensorNode, names: dict[TensorNode, str]) -> str:
     """`y[i] = Σ[j] W[i,j] * x[j]`; nothing for a leaf."""
     if not node.sources:
         return ""
-    written = EquationWriter(names, TEXT)
-    return round_numbers(
-        re.sub(r"(\w+)_{(.*?)} ", _bracket_indices, f"{written.left_side(node)} = {written.right_side(node)}")
-    )
+    writer = EquationWriter(names, TEXT)
+    equation = f"{writer.left_side(node)} = {writer.right_side(node)}"
+    return round_numbers(re.sub(r"(\w+)_{(.*?)} ", _bracket_indices, equation))
 
 
 def described(node: TensorNode, most: int) -> str:
