@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from math import dist
 from pathlib import Path as FilePath
 from typing import Any
 
@@ -79,10 +79,8 @@ def _trainer_factories(trainers: Mapping[str, Make] | Sequence[Make] | None) -> 
         raise TrainingError("compare takes trainer classes, or {label: function of [x, y] that makes a trainer}.")
     if isinstance(trainers, Mapping):
         return trainers
-    return {
-        getattr(maker, "__name__", f"trainer {index}").removesuffix("Trainer"): maker
-        for index, maker in enumerate(makers)
-    }
+    names = (getattr(maker, "__name__", f"trainer {index}") for index, maker in enumerate(makers))
+    return {name.removesuffix("Trainer"): maker for name, maker in zip(names, makers)}
 
 
 @dataclass
@@ -105,13 +103,9 @@ class Comparison:
     def _line(self, path: Path) -> list[str]:
         distance, ends = path.distance(self.ground), [*path.points[-1], path.heights[-1]]
         distance_text = "-" if distance is None else f"{distance:.4g}"
-        return [
-            path.name,
-            _format_rate(path),
-            str(len(path.points) - 1),
-            *(f"{end:.5g}" for end in ends),
-            "ran away" if path.left else distance_text,
-        ]
+        numbers = [f"{end:.5g}" for end in ends]
+        steps = str(len(path.points) - 1)
+        return [path.name, _format_rate(path), steps, *numbers, "ran away" if path.left else distance_text]
 
     def plot(
         self, title: str = "", save: Save = None, *, ax: Any = None, figsize: tuple[float, float] | None = None
@@ -190,9 +184,8 @@ class Comparison:
         """Plot the loss at each step, on a log axis if it spans more than two decades; cut where the paths are cut."""
         near = [height for path in self.paths for _, height in _points_in_reach(path, self.paths)]
         every = [height for height in near if abs(height) < LARGEST]
-        lines = [
-            panel.plot(path.heights, **self._loss_line_style(index, path))[0] for index, path in enumerate(self.paths)
-        ]
+        styles = [self._loss_line_style(index, path) for index, path in enumerate(self.paths)]
+        lines = [panel.plot(path.heights, **style)[0] for path, style in zip(self.paths, styles)]
         low, high = min(every, default=0.0), max(every, default=0.0)
         ran_away = any(path.left for path in self.paths)
         if 0 <= low < high / 100:
@@ -266,13 +259,9 @@ def _set_panel_title(panel: Any, path: Path, wide: float) -> None:
 def _points_in_reach(path: Path, paths: list[Path]) -> list[tuple[tuple[float, float], float]]:
     """The (point, loss) pairs of a path that lie within reach of the start; drops the end of a diverged path."""
     start = paths[0].points[0]
-    reach = 10.0
-    for point in chain.from_iterable(other.points for other in paths if not other.left):
-        reach = max(reach, *(3 * abs(value - begin) for value, begin in zip(point, start)))
-    return [
-        (point, height) for point, height in zip(path.points, path.heights)
-        if all(abs(value - begin) <= reach for value, begin in zip(point, start))
-    ]  # fmt: skip
+    walked = (dist(point, start) for other in paths if not other.left for point in other.points)
+    reach = max(10.0, 3 * max(walked, default=0.0))
+    return [(point, height) for point, height in zip(path.points, path.heights) if dist(point, start) <= reach]
 
 
 def _path_style(index: int, path: Path) -> dict[str, Any]:

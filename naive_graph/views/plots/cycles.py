@@ -65,17 +65,15 @@ def cycles(
                 continue
             conflict, version, version_text, colour, hatch = conflict_of.get(f"{name}({iteration})"), 0, "", NONE, ""
             if name in schedule.users:
-                version = (
-                    (iteration - 1) // group_size if group_size else max(0, iteration - version_lag.get(name, 0) - 1)
-                )
+                own = max(0, iteration - version_lag.get(name, 0) - 1)
+                version = (iteration - 1) // group_size if group_size else own
                 version_text, colour, hatch = _describe_read(version, conflict, group_size)
             if schedule.writes(name, iteration, iterations, group_size or 1):
                 version_text = f"▼{LETTERS[bool(group_size)]}{version + (2 if group_size else 1)}"
                 writes.append(f"{version_text[1:]} by {name} in cycle {cycle}")
             used[colour] = None
-            _draw_cell(
-                panel, (cycle, row), iteration, version_text, colour, hatch, str(iteration) not in dirty_iterations
-            )
+            is_clean = str(iteration) not in dirty_iterations
+            _draw_cell(panel, (cycle, row), iteration, version_text, colour, hatch, is_clean)
         for phase, span in schedule.phases(iterations).items():
             if span:
                 panel.text((span[0] + span[-1]) / 2, -1.1, phase, ha="center", va="center", color=LIGHT["ink"])

@@ -75,13 +75,11 @@ class InputPlane:
         if _has_zero_line(moment.answers):
             panel.contour(*grid, moment.answers, levels=[0], colors=LIGHT["ink"], linewidths=1.2)
         for above, mark, colour in KINDS:
-            side_points = [(x, y) for x, y, label in self.points if (label > 0) == above]
-            panel.plot(
-                *zip(*side_points), mark, color=LIGHT[colour], markersize=4, linestyle="none"
-            ) if side_points else None
-        wrong = [self.points[index][:2] for index in moment.wrong]
+            spots = np.array([(x, y) for x, y, label in self.points if (label > 0) == above]).reshape(-1, 2)
+            panel.plot(*spots.T, mark, color=LIGHT[colour], markersize=4, linestyle="none")
+        wrong = np.array([self.points[index][:2] for index in moment.wrong]).reshape(-1, 2)
         style = {"markerfacecolor": "none", "markeredgecolor": LIGHT["now"], "markersize": 8, "linestyle": "none"}
-        panel.plot(*zip(*wrong), "o", **style) if wrong else None
+        panel.plot(*wrong.T, "o", **style)
         panel.set(xlim=self.sides[0], ylim=self.sides[1])
         label_axes(panel, *self.names)
 
@@ -133,10 +131,9 @@ class BoundaryFilm:
 
     def _marker_places(self) -> list[list[float]]:
         (left, top, wide, high), ((x0, x1), (y0, y1)) = self._panel_box(), self.plane.sides
-        return [
-            [round(left + wide * (x - x0) / (x1 - x0), 1), round(top + high * (y1 - y) / (y1 - y0), 1)]
-            for x, y, _ in self.plane.points
-        ]
+        x, y, _ = np.transpose(self.plane.points)
+        places = left + wide * (x - x0) / (x1 - x0), top + high * (y1 - y) / (y1 - y0)
+        return np.round(np.transpose(places), 1).tolist()
 
     def _marker_shapes(self) -> Any:
         """A disc or a triangle for each point."""
@@ -197,11 +194,9 @@ def _make_plane(answer: Answer, points: Sequence[Any]) -> InputPlane:
     names = _parameter_names(answer)
     if len(names) != 3:
         raise HistoryError("A film asks a function of what was recorded at a step and two numbers: answer(step, x, y).")
-    asked = "points (x, y, label)"
-    samples = [
-        tuple(number(coordinate, "A point of a film") for coordinate in as_list(point, "film", asked))
-        for point in as_list(points, "film", asked)
-    ]
+    asked, samples = "points (x, y, label)", []
+    for point in as_list(points, "film", asked):
+        samples.append(tuple(number(part, "A point of a film") for part in as_list(point, "film", asked)))
     if not samples or any(len(point) != 3 for point in samples):
         raise HistoryError("A film takes points (x, y, label), at least one; a label is above or below 0.")
     low, high = np.min(samples, axis=0), np.max(samples, axis=0)
@@ -240,16 +235,15 @@ def _draw_stills(
     plane: InputPlane, film_frames: list[FilmFrame], answer_limit: float, figsize: tuple[float, float] | None
 ) -> Plot:
     """Four moments beside each other, or as many as there are."""
-    moment_indices = sorted({round(part * (len(film_frames) - 1)) for part in STILLS})
-    figure = new_plot((WIDE * min(1.7, len(moment_indices)), 2.5 * -(-len(moment_indices) // 2)), figsize)
-    panels = figure.subplots(
-        -(-len(moment_indices) // 2), min(2, len(moment_indices)), squeeze=False, sharex=True, sharey=True
-    )
-    for place, panel in zip(moment_indices, panels.flat):
-        plane.draw(panel, film_frames[place], answer_limit)
+    moments = [film_frames[index] for index in sorted({round(part * (len(film_frames) - 1)) for part in STILLS})]
+    rows = -(-len(moments) // 2)
+    figure = new_plot((WIDE * min(1.7, len(moments)), 2.5 * rows), figsize)
+    panels = figure.subplots(rows, min(2, len(moments)), squeeze=False, sharex=True, sharey=True)
+    for moment, panel in zip(moments, panels.flat):
+        plane.draw(panel, moment, answer_limit)
         panel.label_outer()
-        panel.set_title(fit_text(film_frames[place].text, 76 * WIDE)).set_parse_math(False)
-    for empty in panels.flatten()[len(moment_indices) :]:
+        panel.set_title(fit_text(moment.text, 76 * WIDE)).set_parse_math(False)
+    for empty in panels.flatten()[len(moments) :]:
         empty.remove()
     figure.told = f"The answer over {' and '.join(plane.names)}, from {film_frames[0].text}, to {film_frames[-1].text}."
     return figure
@@ -262,10 +256,8 @@ def _has_zero_line(answers: Any) -> bool:
 
 def _draw_series(panel: Any, values: Sequence[float | None], name: str) -> None:
     """A series of the history, under its film."""
-    finite_points = [
-        (step_number, value) for step_number, value in enumerate(values) if value is not None and abs(value) < LARGEST
-    ]
-    panel.plot(*zip(*finite_points), color=SERIES[0][0]) if finite_points else None
+    finite = [(step, value) for step, value in enumerate(values) if value is not None and abs(value) < LARGEST]
+    panel.plot(*np.reshape(finite, (-1, 2)).T, color=SERIES[0][0])
     label_axes(panel, "step", "")
     panel.set_title(fit_text(name, 90 * WIDE)).set_parse_math(False)
     panel.xaxis.get_major_locator().set_params(integer=True, min_n_ticks=1)

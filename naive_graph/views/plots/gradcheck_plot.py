@@ -30,9 +30,8 @@ def plot_gradcheck(
         lengths = [max(entry.relative_error, LOG_FLOOR) for entry in entries]
         colours = [LIGHT["wrong"] if entry in failed else SERIES[0][0] for entry in entries]
         hatches = ["///" if entry in failed else "" for entry in entries]
-        panel.barh(
-            range(len(entries)), lengths, color=colours, hatch=hatches, edgecolor=LIGHT["ground"], left=LOG_FLOOR
-        )
+        style = {"color": colours, "hatch": hatches, "edgecolor": LIGHT["ground"], "left": LOG_FLOOR}
+        panel.barh(range(len(entries)), lengths, **style)
         panel.axvline(report.tolerance, color=LIGHT["ink"], linestyle="--", linewidth=1.2)
         panel.set_xscale("log")
         panel.set_yticks(range(len(entries)), labels)

@@ -9,6 +9,7 @@ import csv
 import io
 import math
 import os
+import re
 import warnings
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
     from ..tensorboard.events import EventFile
 
 MOST_ENTRIES = 1000  # of an array that become series
-COMPUTED = ("=", "+", "-", "@", "\t", "\r", "'")  # as what begins so, spreadsheets compute a cell; ' makes it a text
+UNSAFE = r"\A[-=+@\t\r']"  # what begins so, a spreadsheet computes; ' before it makes it a text
+COMPUTED = r"\A'(?=[-=+@\t\r'])"
 
 
 class History(Suggesting, Sequence[dict[str, float]]):
@@ -66,9 +68,10 @@ class History(Suggesting, Sequence[dict[str, float]]):
         if unnamed or not series:
             what = "A series has a name" if unnamed else "There is nothing to record"
             raise HistoryError(f"{what}. Name what to keep: history.record(f=f.value, x=x.value).")
-        self.steps.append(
-            {label: entry for name, value in series.items() for label, entry in _flatten_series(name, value)}
-        )
+        step: dict[str, float] = {}
+        for name, value in series.items():
+            step.update(_flatten_series(name, value))
+        self.steps.append(step)
         for name, value in series.items():
             if isinstance(value, Node):
                 self._nodes[name] = weakref.ref(value)
@@ -148,7 +151,7 @@ class History(Suggesting, Sequence[dict[str, float]]):
         """Write a line for each step, every float so that it reads back the same. Whole or not at all."""
         text, names = io.StringIO(), self.names
         writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(["step", *(f"'{name}" if name.startswith(COMPUTED) else name for name in names)])
+        writer.writerow(["step", *(re.sub(UNSAFE, r"'\g<0>", name) for name in names)])
         writer.writerows([index, *(step.get(name) for name in names)] for index, step in enumerate(self.steps))
         save_atomically(path_of(path, HistoryError), text.getvalue().encode())
         return path_of(path, HistoryError)
@@ -162,23 +165,16 @@ class History(Suggesting, Sequence[dict[str, float]]):
         """
         heading, *lines = _read_table(path_of(path, HistoryError))
         first_column = 1 if heading[0] == "step" else 0
-        names = [
-            name[1:] if name[0:1] == "'" and name[1:].startswith(COMPUTED) else name for name in heading[first_column:]
-        ]
+        names = [re.sub(COMPUTED, "", name) for name in heading[first_column:]]
         history = cls()
         if len(set(names)) < len(names) or "" in names:
             raise HistoryError(f"{path}: each column needs a name of its own. The first line has: {', '.join(names)}.")
-        for row_number, cells in enumerate(lines, 2):
+        for number_of_row, cells in enumerate(lines, 2):
+            where = f"{path}, row {number_of_row}:"
             if len(cells) != len(heading):
-                raise HistoryError(
-                    f"{path}, row {row_number}: {len(cells)} cells where the heading has {len(heading)}."
-                )
-            step = {
-                name: _parse_number(cell, f"{path}, row {row_number}: {name}")
-                for name, cell in zip(names, cells[first_column:])
-                if cell
-            }
-            history.steps.append(step)
+                raise HistoryError(f"{where} {len(cells)} cells where the heading has {len(heading)}.")
+            named = zip(names, cells[first_column:])
+            history.steps.append({name: _parse_number(cell, f"{where} {name}") for name, cell in named if cell})
         return history
 
     def to_tensorboard(self, folder: str | os.PathLike[str], graph: Any = None) -> Path:

@@ -130,10 +130,8 @@ def _draw_line(panel: Any, values: Sequence[float | None], titles: Sequence[str]
     """A line through the recorded numbers, with a gap where one cannot be shown."""
     steps = [step for step, value in enumerate(values) if value is not None]
     heights = [value if _is_plottable(value, log) else math.nan for value in values if value is not None]
-    marked_indices = _choose_marks(heights, index, len(titles))
-    return panel.plot(
-        steps, heights, label=titles[index], **line_style(index), markersize=4.5, markevery=marked_indices
-    )[0]
+    style = {**line_style(index), "markersize": 4.5, "markevery": _choose_marks(heights, index, len(titles))}
+    return panel.plot(steps, heights, label=titles[index], **style)[0]
 
 
 def _choose_marks(heights: Sequence[float], index: int, line_count: int) -> list[int]:
@@ -142,11 +140,10 @@ def _choose_marks(heights: Sequence[float], index: int, line_count: int) -> list
     if size <= (FEW if line_count == 1 else FEW // 2):
         return list(range(size))
     gaps = [True, *map(math.isnan, heights), True]
-    isolated = {position for position in range(size) if gaps[position] and gaps[position + 2]}
-    spaced = (
-        set(range(size * (index + 1) // (8 * (line_count + 1)), size, max(1, size // 8))) if line_count > 1 else set()
-    )
-    return sorted(isolated | spaced)
+    marked = {position for position in range(size) if gaps[position] and gaps[position + 2]}
+    if line_count > 1:
+        marked |= {*range(size * (index + 1) // (8 * (line_count + 1)), size, max(1, size // 8))}
+    return sorted(marked)
 
 
 def _draw_crosses(panel: Any, values: Sequence[float | None], index: int, log: bool) -> list[Any]:
@@ -160,9 +157,8 @@ def _add_line_legend(
     figure: Plot, drawn: dict[int, Any], titles: Sequence[str], crosses: Sequence[Any], log: bool
 ) -> None:
     """Add a legend above the panels: a line for each history, and the crosses."""
-    handles, texts = [], []
-    if len(titles) > 1:
-        handles, texts = [drawn[index] for index in sorted(drawn)], [titles[index] for index in sorted(drawn)]
+    shown = sorted(drawn) if len(titles) > 1 else []
+    handles, texts = [drawn[index] for index in shown], [titles[index] for index in shown]
     if crosses:
         count = sum(len(marks.get_xdata()) for marks in crosses)
         handles.append(crosses[0])

@@ -94,9 +94,8 @@ def plot_walk(
     with our_style():
         _draw_walk(stage)
         add_legend(stage.figure, stage.handles, stage.texts)
-        stage.figure.interactive = make_interactive_path(
-            stage.panel, f, [x] if y is None else [x, y], stage.walk.points
-        )
+        leaves = [x] if y is None else [x, y]
+        stage.figure.interactive = make_interactive_path(stage.panel, f, leaves, stage.walk.points)
         return finish_figure(stage.figure, title, save)
 
 
@@ -128,12 +127,8 @@ def read_walk(history: Recorded, x: Node, y: Node | None) -> Walk:
     if not finite_points:
         raise HistoryError(f"This walk has no point that can be plotted: none is finite and below {LARGEST:g}.")
     names = [name for name, _ in walks]
-    return Walk(
-        names,
-        [step for step, _ in finite_points],
-        [point for _, point in finite_points],
-        len(recorded) - len(finite_points),
-    )
+    steps, points = [step for step, _ in finite_points], [point for _, point in finite_points]
+    return Walk(names, steps, points, len(recorded) - len(points))
 
 
 # --- the ground ---------------------------------------------------------------
@@ -211,9 +206,8 @@ def _draw_walk(stage: Stage) -> None:
     """Draw the path as a line with a dot every few steps, and marks at its start and end."""
     xs, ys = zip(*stage.spots)
     mark_interval = _round_up_125(-(-len(xs) // DOTS))
-    (line,) = stage.panel.plot(
-        xs, ys, color=WALK, linewidth=1.3, marker="o", markersize=4, markevery=mark_interval, zorder=4, gid="walk"
-    )
+    style: Any = {"color": WALK, "linewidth": 1.3, "marker": "o", "markersize": 4, "zorder": 4, "gid": "walk"}
+    (line,) = stage.panel.plot(xs, ys, markevery=mark_interval, **style)
     dot_spacing = mark_interval * (stage.walk.steps[1] - stage.walk.steps[0]) if len(xs) > 1 else 1
     stage.explain(line, "walk" if dot_spacing == 1 else f"walk, a dot every {dot_spacing:,} steps")
     stage.mark(stage.spots[:1], "start", "o", LIGHT["ground"], 8)
