@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import webbrowser
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 from ..errors import FolderError
 
@@ -22,13 +22,12 @@ def browse(address: str) -> None:
 class LocalFileHandler(SimpleHTTPRequestHandler):
     """Serves files of one folder to this computer alone."""
 
-    def do_GET(self) -> None:
-        if self._is_allowed():
-            super().do_GET()
+    # Kinds of our own: a machine's list may lack what browsers insist on.
+    extensions_map = SimpleHTTPRequestHandler.extensions_map | KINDS
 
-    def do_HEAD(self) -> None:
-        if self._is_allowed():
-            super().do_HEAD()
+    def send_head(self) -> Any:
+        """The beginning of every answer."""
+        return super().send_head() if self._is_allowed() else None
 
     def _is_allowed(self) -> bool:
         """Whether the request is for localhost and stays inside the folder; otherwise an error response is sent."""
@@ -44,10 +43,6 @@ class LocalFileHandler(SimpleHTTPRequestHandler):
             self.send_error(404, "File not found")
         return inside
 
-    def guess_type(self, path: str | os.PathLike[str]) -> str:
-        """The kind of a file, by our own list: a machine's may lack what browsers insist on."""
-        return KINDS.get(Path(path).suffix) or super().guess_type(path)
-
     def log_message(self, format: str, *args: object) -> None:
         """Say nothing: what a page loads is of no interest."""
 
@@ -57,9 +52,8 @@ def make_server(folder: Path, port: int = 0) -> ThreadingHTTPServer:
     try:
         return ThreadingHTTPServer(("127.0.0.1", port), partial(LocalFileHandler, directory=str(folder)))
     except OSError as error:
-        raise FolderError(
-            f"Nothing can be served at port {port}: {error.strerror}. Choose another: --port 8123"
-        ) from None
+        how = "Choose another: --port 8123"
+        raise FolderError(f"Nothing can be served at port {port}: {error.strerror}. {how}") from None
 
 
 def serve(folder: Path, port: int | None, what: str, opened: bool) -> None:

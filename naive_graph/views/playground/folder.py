@@ -60,9 +60,8 @@ def fingerprint(archive: bytes) -> str:
 def pyodide_cdn_url(folder: Path) -> str:
     """The CDN address of Pyodide's packages (NumPy ...), read from a playground's pyodide.mjs; empty if not found."""
     with suppress(OSError):
-        version_match = re.search(
-            r"cdnUrl=.{,60}?`(https://[^`]*)`", (folder / "pyodide" / "pyodide.mjs").read_text("utf-8")
-        )
+        code = (folder / "pyodide" / "pyodide.mjs").read_text("utf-8")
+        version_match = re.search(r"cdnUrl=.{,60}?`(https://[^`]*)`", code)
         version = next(iter(PARTS)).partition("@")[2]
         return re.sub(r"\$\{\w+\}", version, version_match[1]) if version_match else ""
     return ""

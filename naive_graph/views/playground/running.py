@@ -6,6 +6,7 @@ import ast
 import base64
 import io
 import linecache
+import re
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator
@@ -109,12 +110,9 @@ def to_html(thing: Any) -> str:
 
 def _allowed_scripts(thing: Any, body: str) -> list[str]:
     """The package's scripts that this HTML contains: the Content-Security-Policy allows no other."""
-    interactive = getattr(thing, "interactive", None)
-    own_scripts = [
-        page_script(),
-        page_script(getattr(thing, "live_graph", None)),
-        *([interactive.script()] if interactive else []),
-    ]
+    own_scripts = [page_script(), page_script(getattr(thing, "live_graph", None))]
+    if interactive := getattr(thing, "interactive", None):
+        own_scripts.append(interactive.script())
     return [own_script for own_script in dict.fromkeys(own_scripts) if own_script in body]
 
 
@@ -172,21 +170,17 @@ def format_error(error: BaseException, cell: str = "") -> str:
     """Format a traceback with only the frames of the program, or of the lesson's cells."""
     report = traceback.TracebackException.from_exception(error)
     current: traceback.TracebackException | None = report
+    own = re.compile(f"{NAME}$|cell " if cell else f"{NAME}$")
     while current is not None:
-        own_frames = [
-            frame for frame in current.stack if frame.filename == NAME or (cell and frame.filename.startswith("cell "))
-        ]
+        own_frames = [frame for frame in current.stack if own.match(frame.filename)]
         current.stack = traceback.StackSummary.from_list(own_frames)
         current = current.__cause__
-    needs_module = (
-        isinstance(error, (ModuleNotFoundError, MissingToolError)) and sys.platform == "emscripten" and not cell
-    )
-    strange = ("invalid character", "invalid non-printable")
-    has_curved_quotes = isinstance(error, SyntaxError) and str(error.msg).startswith(strange)
-    text = "".join(report.format(chain=False)).rstrip()
-    if needs_module:
-        return f"{text}\n\n{ELSEWHERE}"
-    return f"{text}\n\n{KEYBOARD}" if has_curved_quotes else text
+    advice, is_in_page = "", sys.platform == "emscripten" and not cell
+    if isinstance(error, (ModuleNotFoundError, MissingToolError)) and is_in_page:
+        advice = ELSEWHERE
+    elif isinstance(error, SyntaxError) and re.match("invalid (character|non-printable)", str(error.msg)):
+        advice = KEYBOARD
+    return "".join(report.format(chain=False)).rstrip() + (f"\n\n{advice}" if advice else "")
 
 
 def compiled() -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 # First: it says which extra to install.
 from ...core.number import shortened
-from .figure import Legend, Plot, Save, draw_panel, fill_style, label_axes, legend_patch
+from .figure import Legend, Plot, Save, draw_panel, fill_style, label_axes
 
 # isort: split
 from itertools import product
@@ -135,5 +135,5 @@ def _make_legend(used: Any, group_size: int | None) -> Legend:
     kinds = {colour: look for colour, look in words.items() if colour in used}
     frame = Patch(fill=False, edgecolor=LIGHT["ink"], linewidth=1.6)
     triangle = Line2D([], [], marker="v", markersize=4, color=LIGHT["ink"], linestyle="")
-    handles = [*(legend_patch(colour, hatch) for colour, (hatch, _) in kinds.items()), frame, triangle]
+    handles = [*(Patch(**fill_style(colour, hatch)) for colour, (hatch, _) in kinds.items()), frame, triangle]
     return handles, [*(word for _, word in kinds.values()), "clean iteration", "writes that version"]

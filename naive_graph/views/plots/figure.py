@@ -36,7 +36,6 @@ try:
     import matplotlib.style
     from matplotlib import font_manager
     from matplotlib.figure import Figure
-    from matplotlib.patches import Patch
     from matplotlib.ticker import Formatter, LogFormatter
 except ImportError:
     raise MissingToolError('A plot needs matplotlib: pip install "naive-graph[plot]".') from None
@@ -279,11 +278,6 @@ def add_legend_to(owner: Any, handles: Sequence[Any], texts: Sequence[str], colu
 def fill_style(colour: str, hatch: str) -> dict[str, Any]:
     """Fill, edge and hatch of a bar or cell in a theme colour; hatched, so that colour is not the only sign."""
     return {"facecolor": LIGHT[f"{colour}-ground"], "edgecolor": LIGHT[colour], "hatch": hatch}
-
-
-def legend_patch(colour: str, hatch: str) -> Patch:
-    """A kind of bar or cell as a legend shows it."""
-    return Patch(**fill_style(colour, hatch))
 
 
 def fit_text(text: str, wide: float, size: float = TEXT) -> str:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 # First: it says which extra to install.
 from ...core.number import shortened
-from .figure import WIDE, Legend, Save, draw_panel, fill_style, label_axes, legend_patch
+from .figure import WIDE, Legend, Save, draw_panel, fill_style, label_axes
 
 # isort: split
 from collections.abc import Sequence
 from typing import Any
+
+from matplotlib.patches import Patch
 
 from ...errors import DrawingError
 from ...tensor.tasks.engine import DAGExecutionEngine, TaskRun
@@ -79,7 +81,7 @@ def gantt(
         panel.grid(visible=False)
         label_axes(panel, f"{unit_name} since the run began", "")
         shown = [look for kind, look in styles.items() if kind in kinds]
-        return [legend_patch(colour, hatch) for colour, hatch, _ in shown], [word for _, _, word in shown]
+        return [Patch(**fill_style(colour, hatch)) for colour, hatch, _ in shown], [word for _, _, word in shown]
 
     return draw_panel(draw, (1.4 * WIDE, 1.0 + 0.6 * workers), title, save, ax, figsize)
 

@@ -54,11 +54,10 @@ def computed(rule: Rule, operands: Sequence[float], value: float) -> str:
     """`2.0 * 3.0 = 6.0`, or `exp(0.0) = 1.0`."""
     texts = [format_number(operand) for operand in operands]
     if rule.infix is not None and len(texts) > 1:
-        inside = [
-            f"({text})" if text.startswith(MINUS) and (index or rule.infix == "**") else text
-            for index, text in enumerate(texts)
-        ]
-        return f"{f' {rule.infix} '.join(_shorten_terms(inside))} = {format_number(value)}"
+        for index, text in enumerate(texts):
+            if text.startswith(MINUS) and (index or rule.infix == "**"):
+                texts[index] = f"({text})"
+        return f"{f' {rule.infix} '.join(_shorten_terms(texts))} = {format_number(value)}"
     return f"{rule.name}({', '.join(_shorten_terms(texts))}) = {format_number(value)}"
 
 
@@ -107,13 +106,11 @@ def format_running_sum(run: Run, row: int, places: Sequence[int], total: float) 
     from_one = len({term.consumer for term in terms}) == 1
     texts = []
     for term in terms:
-        position_name = operand_side(cast, term.consumer, term.position)
-        origin = (
-            position_name
-            if from_one
-            else " of ".join(part for part in (position_name, cast.called(term.consumer)) if part)
-        )
-        origin = origin if term.taken else f"{origin}, {translate_page_text('not taken')}".lstrip(", ")
+        origin = operand_side(cast, term.consumer, term.position)
+        if not from_one:
+            origin = " of ".join(part for part in (origin, cast.called(term.consumer)) if part)
+        if not term.taken:
+            origin = f"{origin}, {translate_page_text('not taken')}".lstrip(", ")
         texts.append(f"{format_number(term.contribution)} ({origin})" if origin else format_number(term.contribution))
     if is_long:
         texts.insert(1, f"... {len(places) - len(terms)} more ...")
@@ -132,9 +129,8 @@ def _make_sentence(run: Run, entry: Entry, values: dict[int, float]) -> str:
     who = cast.called(entry.row)
     if entry.kind == STARTED:
         iteration = translate_page_text(", iteration {number}").format(number=run.iteration) if run.iteration else ""
-        return translate_page_text(WORDS["started"]).format(
-            phase=translate_page_text(run.phase.capitalize()), iteration=iteration
-        )
+        phase = translate_page_text(run.phase.capitalize())
+        return translate_page_text(WORDS["started"]).format(phase=phase, iteration=iteration)
     if entry.kind == ENQUEUED:
         back = run.phase == BACKWARD
         word = "enqueued back" if back else "enqueued"
@@ -142,14 +138,10 @@ def _make_sentence(run: Run, entry: Entry, values: dict[int, float]) -> str:
             word = "free"
         return translate_page_text(WORDS[word]).format(who=who)
     if entry.kind == CONTRIBUTED:
-        position_name = operand_side(cast, entry.consumer, entry.position)
-        side, giver = (
-            translate_page_text(WORDS["side"]).format(place=position_name) if position_name else "",
-            cast.called(entry.consumer),
-        )
-        return translate_page_text(WORDS["contributed" if entry.taken else "untaken"]).format(
-            giver=giver, who=who, side=side, said=computation
-        )
+        side, giver = operand_side(cast, entry.consumer, entry.position), cast.called(entry.consumer)
+        side = translate_page_text(WORDS["side"]).format(place=side) if side else ""
+        words = translate_page_text(WORDS["contributed" if entry.taken else "untaken"])
+        return words.format(giver=giver, who=who, side=side, said=computation)
     return translate_page_text(WORDS[KINDS[entry.kind]]).format(who=who, said=computation)
 
 
@@ -158,9 +150,9 @@ def _make_sentence(run: Run, entry: Entry, values: dict[int, float]) -> str:
 
 def letters_of(count: int, letters: str = "abcdefgh") -> list[str]:
     """A letter for each operand; numbered ones for many."""
-    return (
-        list(letters[:count]) if count <= len(letters) else [f"{letters[0]}_{{{index + 1}}}" for index in range(count)]
-    )
+    if count <= len(letters):
+        return list(letters[:count])
+    return [f"{letters[0]}_{{{index + 1}}}" for index in range(count)]
 
 
 def rule_tex(rule: Rule, count: int, letters: str = "abcdefgh", y: str = "y") -> tuple[str, list[str]]:

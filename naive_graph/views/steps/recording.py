@@ -181,11 +181,9 @@ class Run:
         return len(self.log)
 
     def entry(self, index: int) -> Entry:
-        log, is_taken = self.log, index not in self.untaken
-        numbers = [column[index] for column in log.numbers]
-        return Entry._make(
-            [log.kinds[index], log.rows[index], log.consumers[index], log.positions[index], *numbers, is_taken]
-        )
+        log = self.log
+        columns = log.kinds, log.rows, log.consumers, log.positions, *log.numbers
+        return Entry(*(column[index] for column in columns), taken=index not in self.untaken)
 
     def operands_values(self, row: int, known_values: dict[int, float]) -> Sequence[float]:
         """The values of a row's operands at this point of the run."""

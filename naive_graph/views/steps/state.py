@@ -19,9 +19,7 @@ class State:
     queue: OrderedDict[int, None] = field(default_factory=OrderedDict)  # of ready rows; both ends are near
     waiting: dict[int, int] = field(default_factory=dict)  # operands (forward) or uses (backward) still to come
     terms: dict[int, list[int]] = field(default_factory=dict)  # where in the run each row's contributions stand
-    served_positions: set[int] = field(
-        default_factory=set
-    )  # operand positions that the acting row of a reverse sweep served
+    served: set[int] = field(default_factory=set)  # operand positions that the acting row of a reverse sweep served
     back: Participants | None = None  # whose reverse sweep this is
 
     @property
@@ -34,7 +32,7 @@ class State:
     def begin(self, run: Run) -> None:
         """Reset for a new run: clear what it will compute."""
         cast = run.cast
-        self.queue, self.served_positions, self.back = OrderedDict(), set(), cast if run.phase == BACKWARD else None
+        self.queue, self.served, self.back = OrderedDict(), set(), cast if run.phase == BACKWARD else None
         if run.phase == UPDATE:
             return
         self.values, self.grads, self.terms = dict(run.values), {}, {}
@@ -55,16 +53,13 @@ class State:
         elif kind == CONTRIBUTED:
             self.grads[row] = value
             self.terms.setdefault(row, []).append(index)
-            self.served_positions.add(log.positions[index])
+            self.served.add(log.positions[index])
             return self._notify_waiting([row])
         elif kind == FINISHED:
             self.grads[row] = value
-            others = [
-                operand
-                for position, operand in enumerate(run.cast.operands(row))
-                if position not in self.served_positions
-            ]
-            self.served_positions.clear()
+            operands = run.cast.operands(row)
+            others = [operand for position, operand in enumerate(operands) if position not in self.served]
+            self.served.clear()
             return self._done(row, others)
         elif kind == MOVED:
             self.values[row] = value

@@ -104,30 +104,27 @@ class StepLog(Sequence[Step]):
             raise NodeError(f"There is no kind of step {kind!r}. The kinds are: {', '.join(KINDS)}.")
         row = None if node is None else rows_of([node], "find")[0]
         kind_number = None if kind is None else KINDS.index(kind)
-        matching_steps = []
+        matching = []
         for run, start in self._starts():
-            if phase is not None and run.phase != phase:
+            cast, log = run.cast, run.log
+            if phase not in (None, run.phase) or iteration not in (None, run.iteration):
                 continue
-            if iteration is not None and run.iteration != iteration:
+            if node is not None and cast.tables is not node.tables:
                 continue
-            if node is not None and run.cast.tables is not node.tables:
-                continue
-            for offset, (event_kind, event_row) in enumerate(zip(run.log.kinds, run.log.rows)):
-                if (
-                    (kind_number is None or event_kind == kind_number)
-                    and (row is None or event_row == row)
-                    and (operator is None or (event_row >= 0 and run.cast.then.kind(event_row) == operator))
-                    and (finite is None or run.log.finite(offset) == finite)
-                ):
-                    matching_steps.append(start + offset)
-        return list(self.at(matching_steps))
+            for offset, (event_kind, event_row) in enumerate(zip(log.kinds, log.rows)):
+                if kind_number not in (None, event_kind) or row not in (None, event_row):
+                    continue
+                if operator is not None and (event_row < 0 or cast.then.kind(event_row) != operator):
+                    continue
+                if finite is None or log.finite(offset) == finite:
+                    matching.append(start + offset)
+        return list(self.at(matching))
 
     def table(self, first: int = 0, count: int = 60) -> str:
         """The steps as lines of text."""
         first, count = whole(first, "The first step"), whole(count, "The number of steps")
-        return "\n".join(
-            f"{step.index:5}  {step.sentence}" for step in self.at(range(len(self))[first : first + count])
-        )
+        steps = self.at(range(len(self))[first : first + count])
+        return "\n".join(f"{step.index:5}  {step.sentence}" for step in steps)
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{len(run)} {run.phase}" for run in self.runs[:4])
