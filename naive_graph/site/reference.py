@@ -32,11 +32,10 @@ def group_public_names() -> dict[str, list[PublicName]]:
         if homes[name] in by_group:
             by_group[homes[name]].append(PublicName("", name, thing))
     for room in TABLE["rooms"]:
-        group = by_group[f"{HOUSE}.{room}"] = []
-        for name, thing in _public_names_of(f"{HOUSE}.{room}").items():
-            if thing is not things.get(name) and callable(thing):
-                group.append(PublicName(room, name, thing))
-    group = by_group["what functions take and give"] = []
+        inside = _public_names_of(f"{HOUSE}.{room}").items()
+        new = [(name, thing) for name, thing in inside if thing is not things.get(name) and callable(thing)]
+        by_group[f"{HOUSE}.{room}"] = [PublicName(room, name, thing) for name, thing in new]
+    group = by_group.setdefault("what functions take and give", [])
     for file, name in TABLE["given"].items():
         if module := sys.modules.get(f"{HOUSE}.{file}"):  # only if its optional dependencies are installed
             group.append(PublicName(file, name, getattr(module, name)))

@@ -70,7 +70,7 @@ def _summarize_boxes(boxes: Sequence[Box], parts: list[SummaryPart], most: int, 
         ends = shown[source].id, shown[target].id
         arrows.append(Arrow(f"bundle-{ends[0]}-{ends[1]}", *ends, label))
     frames = {f"loop-{number}": f"{count:,} times: the last is shown" for number, count in enumerate(summary.counts)}
-    box_of = {}
+    box_of = dict[int, str]()
     for part, number in zip(summary.parts, summary.classes):
         if not part.lag:
             box_of |= dict.fromkeys(part.members, shown[number].id)
