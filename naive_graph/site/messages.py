@@ -32,31 +32,17 @@ def error_messages(name: str) -> list[str]:
 
 @cache
 def _calls_by_error() -> defaultdict[str, list[tuple[list[ast.expr], Functions]]]:
-    """By error class name: the arguments of each call that makes one, and the functions of the call's file.
-
-    A call of a helper counts, too: of a function that has a parameter `says` for the text (and perhaps `code`), and
-    an error class as its return annotation.
-    """
-    files: list[tuple[list[ast.AST], Functions]] = []
-    helpers: dict[str, tuple[list[str], str]] = {}  # by name: the parameters, and the error class
+    """By error class name: the arguments of each call that makes one, and the functions of the call's file."""
+    calls = defaultdict[str, list[tuple[list[ast.expr], Functions]]](list)
     for file in sorted(Path(__file__).parents[1].rglob("*.py")):
         parts, functions = list(ast.walk(ast.parse(file.read_text("utf-8")))), Functions(list)
-        files.append((parts, functions))
         for part in parts:
             if isinstance(part, ast.FunctionDef):
                 functions[part.name].append(part)
-                parameters = [argument.arg for argument in part.args.args]
-                if isinstance(part.returns, ast.Name) and "says" in parameters:
-                    helpers[part.name] = parameters, part.returns.id
-    calls = defaultdict[str, list[tuple[list[ast.expr], Functions]]](list)
-    for parts, functions in files:
-        for call in parts:
-            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.args:
-                calls[call.func.id].append((call.args, functions))
-                parameters, error = helpers.get(call.func.id, ([], ""))
-                arguments = dict(zip(parameters, call.args))
-                if "says" in arguments:
-                    calls[error].append(([arguments.get("code", call.func), arguments["says"]], functions))
+            elif isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.args:
+                calls[part.func.id].append((part.args, functions))
+                if part.func.id == "error_at":  # of sequential/parser: where it stands, then code and text
+                    calls["SequentialError"].append((part.args[1:3], functions))
     return calls
 
 
