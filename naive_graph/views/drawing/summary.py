@@ -6,7 +6,6 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
-from itertools import chain
 
 from ...core.tables import Tables
 from .folding import Folder
@@ -66,7 +65,8 @@ def _summarize_boxes(boxes: Sequence[Box], parts: list[SummaryPart], most: int, 
     begins = {number for part, number in zip(summary.parts, summary.classes) if part.lag}
     arrows = []
     for (source, target), count in summary.arrows().items():
-        label = "at first" if target in begins else f"{count:,}×" if count > 1 else ""
+        label = f"{count:,}×" if count > 1 else ""
+        label = "at first" if target in begins else label
         ends = shown[source].id, shown[target].id
         arrows.append(Arrow(f"bundle-{ends[0]}-{ends[1]}", *ends, label))
     frames = {f"loop-{number}": f"{count:,} times: the last is shown" for number, count in enumerate(summary.counts)}

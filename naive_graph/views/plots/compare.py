@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from math import dist
 from pathlib import Path as FilePath
 from typing import Any
@@ -252,8 +253,8 @@ def _set_panel_title(panel: Any, path: Path, wide: float) -> None:
 def _points_in_reach(path: Path, paths: list[Path]) -> list[tuple[tuple[float, float], float]]:
     """The (point, loss) pairs of a path that lie within reach of the start; drops the end of a diverged path."""
     start = paths[0].points[0]
-    walked = (dist(point, start) for other in paths if not other.left for point in other.points)
-    reach = max(10.0, 3 * max(walked, default=0.0))
+    walked = chain.from_iterable(other.points for other in paths if not other.left)
+    reach = max(10.0, 3 * max((dist(point, start) for point in walked), default=0.0))
     return [(point, height) for point, height in zip(path.points, path.heights) if dist(point, start) <= reach]
 
 
