@@ -315,7 +315,8 @@ def node_box(
     grad = grad if options.grads and not tables.grads_are_zero else None
     numbers = [format_number(value)] if value is not None else []
     numbers += [f"grad {format_number(grad)}"] if grad is not None else []
-    descriptions = [lines[0] if kind == "operator" else f"{kind} {visible(name)}" if name else kind]
+    leaf_description = f"{kind} {visible(name)}" if name else kind
+    descriptions = [lines[0] if kind == "operator" else leaf_description]
     descriptions += [f"value {format_number(value)}"] if value is not None else []
     descriptions += [f"gradient {format_number(grad)}"] if grad is not None else []
     wrong = any(number is not None and not isfinite(number) for number in (value, grad))
