@@ -110,8 +110,8 @@ class SiteWriter:
         yield from self.each("lessons", "lesson.html", page_entries)
         for each in lessons:
             yield write_file_in(self.folder, f"lessons/{each.name}.ipynb", without_outputs(each.notebook))
-            path, facts = f"slides/{each.name}.html", {"lesson": each, "slides": slides(each.notebook), "bare": True}
-            yield self.page(path, "slides.html", f"{each.number}. {each.title}", **facts)
+            facts: dict[str, Any] = {"lesson": each, "slides": slides(each.notebook), "bare": True}
+            yield self.page(f"slides/{each.name}.html", "slides.html", f"{each.number}. {each.title}", **facts)
 
     def write_translations(self, lessons: Sequence[LessonPage]) -> Iterator[Path]:
         for language, texts, translations in pages(lessons_of_the_package()[0].parent, lessons, self.playground):

@@ -133,7 +133,8 @@ class BoundaryFilm:
         (left, top, wide, high), ((x0, x1), (y0, y1)) = self._panel_box(), self.plane.sides
         x, y, _ = np.transpose(self.plane.points)
         places = left + wide * (x - x0) / (x1 - x0), top + high * (y1 - y) / (y1 - y0)
-        return np.round(np.transpose(places), 1).tolist()
+        rounded: list[list[float]] = np.round(np.transpose(places), 1).tolist()
+        return rounded
 
     def _marker_shapes(self) -> Any:
         """A disc or a triangle for each point."""

@@ -182,8 +182,8 @@ class Run:
 
     def entry(self, index: int) -> Entry:
         log = self.log
-        columns = log.kinds, log.rows, log.consumers, log.positions, *log.numbers
-        return Entry(*(column[index] for column in columns), taken=index not in self.untaken)
+        columns: list[Any] = [log.kinds, log.rows, log.consumers, log.positions, *log.numbers]
+        return Entry._make([*(column[index] for column in columns), index not in self.untaken])
 
     def operands_values(self, row: int, known_values: dict[int, float]) -> Sequence[float]:
         """The values of a row's operands at this point of the run."""
