@@ -2,11 +2,11 @@
 
 How an operator maps to another framework is declared once, by `onnx=Onnx(...)` on its definition (tensor/operators).
 
-network          an imported network: inputs, parameters, outputs and inner nodes by name; checks of names
+network          an imported network: inputs, parameters, outputs and inner nodes by name; scopes from names; checks
 builder          base of both importers: apply the mapped operator of each step of a file
 weights          stored arrays (weights), converted when they are first used
 infer_trainable  which of them are trainable
-scopes           scopes from the names of nodes
+steps            order of a file's steps, and which are supported
 summary          summary table of a file
 onnx/, tensorflow/  the two formats
 """
@@ -16,7 +16,7 @@ from ..core.lazy_exports import lazy_exports
 __getattr__, __dir__, __all__ = lazy_exports(
     __name__,
     {
-        "onnx.import_layers": "sequential_from_onnx",
+        "onnx.sequential_layers": "sequential_from_onnx",
         "onnx.network": "from_onnx",
         "onnx.export": "to_onnx",
         "tensorflow.network": "from_tensorflow",

@@ -21,9 +21,9 @@ from ..tensor.operators.properties import LARGEST
 from ..tensor.operators.signature import OperatorParameter, taken
 from ..tensor.operators.table import TABLE
 from .network import InputLeaf
+from .steps import Step, check_entries, operand_sources
 from .weights import StoredWeights, Weight
 
-Step = Any  # op, name, label, inputs and outputs (names of values), attributes, opset
 ImportRule = Callable[[Any, Any], Sequence[Any]]  # of (builder, step): the results of the step
 Rule = TypeVar("Rule", bound=Callable[..., Any])
 
@@ -60,11 +60,12 @@ class StepBuilder:
 
     def hold(self, size: int, what: str) -> None:
         """Count bytes of computed constants. Raises ImportModelError if they exceed the limit."""
-        raise NotImplementedError
-
-    def check_shape(self, shape: Sequence[int], what: str) -> None:
-        """Raises ImportModelError if a tensor of this shape would be too large."""
-        raise NotImplementedError
+        self.made += size
+        if self.made > self.most:
+            raise ImportModelError(
+                f"{what} would bring what the file's constants make to {self.made:_} bytes, and most is {self.most:_}. "
+                f"If that is meant, say most={2 * self.made:_}."
+            )
 
     def advice(self, value: TensorNode) -> str:
         """Advice for messages: how to make a value known before the network runs."""
@@ -100,9 +101,8 @@ class StepBuilder:
         """Make a constant leaf of an array, once for each name."""
         if name not in self.constants:
             if not array.size or array.dtype.kind not in "biuf":
-                raise ImportModelError(
-                    f"{name!r} of shape {array.shape} and type {array.dtype} is no tensor of numbers: it has entries."
-                )
+                kind = f"{name!r} of shape {array.shape} and type {array.dtype}"
+                raise ImportModelError(f"{kind} is no tensor of numbers: it has entries.")
             if name in self.weights:
                 return self.weights.constant(name)
             self.hold(8 * array.size, repr(name))
@@ -115,9 +115,8 @@ class StepBuilder:
         if isinstance(value, Weight):
             return np.asarray(value._value)
         if isinstance(value, TensorNode):
-            raise ImportModelError(
-                f"{step.label}: {step.inputs[position]!r} must be known before the network runs. {self.advice(value)}"
-            )
+            what = f"{step.label}: {step.inputs[position]!r}"
+            raise ImportModelError(f"{what} must be known before the network runs. {self.advice(value)}")
         return value
 
     # --- what a step becomes ---
@@ -139,40 +138,29 @@ class StepBuilder:
         """Call an operator of the table; its result is named after the step."""
         result_shape = row.result_shape(row.bind_arguments((), values)) if row.shape else None
         for shape in result_shape if isinstance(result_shape, list) else [result_shape or ()]:
-            self.check_shape(shape, step.label)
+            check_entries(shape, step.label)
         result = row(**values, name=step.name)
         results = result if isinstance(result, tuple) else [result]
         for node in results if result_shape is None else ():
-            self.check_shape(node.shape, step.label)
+            check_entries(node.shape, step.label)
         return results
 
     # --- by the mappings that rows carry ---
 
     def operands(
-        self,
-        step: Step,
-        operator_def: OperatorDef,
-        mapping: ForeignOperator,
-        read: Callable[[Step, int], Any] | None = None,
+        self, step: Step, row: OperatorDef, mapping: ForeignOperator, read: Callable[[Step, int], Any] | None = None
     ) -> dict[str, Any]:
         """Read the operands of an operator, by parameter name. read: how to read an input; as a tensor if None."""
-        count, read = len(step.inputs), read or self.operand
-        homes = [home.position for home in mapping.homes(step.opset).values() if isinstance(home, Input)]
-        property_positions = {position if position >= 0 else position + count for position in homes}
-        operand_positions = [position for position in range(count) if position not in property_positions]
-        if mapping.operands and ALL in mapping.operands:
-            return {operator_def.operand_names[0]: [
-                read(step, position) for position in operand_positions if getattr(self.input(step, position), "size", 0)
-            ]}  # fmt: skip
-        operand_sources: Sequence[int | Permuted] = mapping.operands or operand_positions
-        if len(operand_sources) > len(operator_def.operand_names):
-            raise ImportModelError(
-                f"{step.label}: {operator_def.usage()} takes fewer operands than its {len(operand_sources)} inputs."
-            )
-        return {
-            name: self._permute(step, operand, read)
-            for name, operand in zip(operator_def.operand_names, operand_sources)
-        }
+        read = read or self.operand
+        sources = operand_sources(row, mapping, len(step.inputs), step.opset)
+        if ALL in (mapping.operands or ()):
+            (name,) = sources
+            positions = [position for position in sources[name] if getattr(self.input(step, position), "size", 0)]
+            return {name: [read(step, position) for position in positions]}
+        if any(len(several) > 1 for several in sources.values()):
+            count = len(step.inputs)
+            raise ImportModelError(f"{step.label}: {row.usage()} takes fewer operands than its {count} inputs.")
+        return {name: self._permute(step, source, read) for name, (source,) in sources.items()}
 
     def _permute(self, step: Step, operand: int | Permuted, read: Callable[[Step, int], Any]) -> Any:
         """Read an operand; transpose it if the file's format orders its axes otherwise."""
@@ -204,10 +192,8 @@ class StepBuilder:
             elif isinstance(home, Attribute):
                 source, value = home.name, attributes.get(home.name, REQUIRED)
             else:
-                source, value = (
-                    f"input {home.position}",
-                    self._property_input(step, home.position, operator_def.by_name[name]),
-                )
+                source = f"input {home.position}"
+                value = self._property_input(step, home.position, operator_def.by_name[name])
                 value = _tuple_as_list(home.default) if value is None else value
             values[name] = _adapt_property(operator_def, name, home, source, value, attributes, step.label)
         return values
@@ -251,9 +237,9 @@ def _tuple_as_list(default: Any) -> Any:
 
 def truncate_fraction(value: Any, name: str) -> Any:
     """Round towards zero: value - fmod(value, 1)."""
-    return (
-        value if value is None else TABLE["sub"](value, TABLE["fmod"](value, 1.0, name=f"{name}/fraction"), name=name)
-    )
+    if value is None:
+        return None
+    return TABLE["sub"](value, TABLE["fmod"](value, 1.0, name=f"{name}/fraction"), name=name)
 
 
 def raise_no_operator(step: Step) -> Any:

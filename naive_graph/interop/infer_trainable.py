@@ -11,9 +11,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import prod
 from typing import NamedTuple
 
-from ..tensor.operators.mapping import ALL, ForeignOperator, Input, Permuted
+from ..tensor.operators.mapping import ForeignOperator, Permuted
 from ..tensor.operators.operator_def import OperatorDef
+from .steps import operand_sources
 
+Mapped = tuple[OperatorDef, ForeignOperator]
+Shapes = Mapping[str, tuple[int, ...]]
 PRODUCTS = {"matmul", "gemm", "einsum", "conv2d", "depthwise_conv2d", "conv2d_transpose"}
 LAYERS = PRODUCTS | {
     "dilation2d", "bias_add", "prelu", "rnn", "gru", "lstm", "batch_norm", "layer_norm", "rms_norm", "instance_norm",
@@ -37,30 +40,20 @@ class Use(NamedTuple):
 
 
 def describe_use(
-    op: str,
-    found: tuple[OperatorDef, ForeignOperator] | None,
-    inputs: Sequence[str],
-    results: Collection[str],
-    opset: int | None,
+    op: str, row: Mapped | None, inputs: Sequence[str], results: Collection[str], opset: int | None
 ) -> Use:
     """Describe a step as a Use; an operator that the table does not have reads its inputs as one operand."""
-    if found is None:
+    if row is None:
         return Use(op, False, {"x": inputs}, inputs, results)
-    definition, mapping = found
-    read = {home.position % len(inputs) for home in mapping.homes(opset).values() if isinstance(home, Input) and inputs}
-    places = [operand.position if isinstance(operand, Permuted) else operand for operand in mapping.operands or ()]
-    rest = [input_ for position, input_ in enumerate(inputs) if position not in read]
-    if ALL in places or (not places and len(rest) > len(definition.operand_names)):
-        operands = {definition.operand_names[0]: rest}
-    else:
-        ordered_inputs = [inputs[position] for position in places if position < len(inputs)] if places else rest
-        operands = {name: [source] for name, source in zip(definition.operand_names, ordered_inputs) if source}
+    definition, mapping = row
+    operands = {}
+    for name, sources in operand_sources(definition, mapping, len(inputs), opset).items():
+        positions = [source.position if isinstance(source, Permuted) else source for source in sources]
+        operands[name] = [inputs[position] for position in positions if position < len(inputs) and inputs[position]]
     return Use(definition.name, definition.kind == "move" or definition.name == "identity", operands, inputs, results)
 
 
-def find_trainable(
-    uses: Sequence[Use], shapes: Mapping[str, tuple[int, ...]], inputs: Iterable[str], outputs: Iterable[str]
-) -> set[str]:
+def find_trainable(uses: Sequence[Use], shapes: Shapes, inputs: Iterable[str], outputs: Iterable[str]) -> set[str]:
     """Return the names of the trainable arrays. shapes: of all float arrays, by name. uses: in topological order."""
     inference = TrainableInference(shapes, inputs, _readers(uses))
     for use in uses:
@@ -74,11 +67,9 @@ def _readers(uses: Sequence[Use]) -> dict[str, set[str]]:
     """Map each value to the operators that read it, directly or through operators that only move entries."""
     readers: dict[str, set[str]] = {}
     for use in reversed(uses):
-        after = (
-            set().union(*(readers.get(result, set()) for result in use.results))
-            if use.only_rearranges
-            else {use.operator}
-        )
+        after = {use.operator}
+        if use.only_rearranges:
+            after = set[str]().union(*(readers.get(result, set()) for result in use.results))
         for input_ in use.inputs:
             readers[input_] = readers.get(input_, set()) | after
     return readers
@@ -92,9 +83,7 @@ class TrainableInference:
     from a table. products: those that a product gave.
     """
 
-    def __init__(
-        self, shapes: Mapping[str, tuple[int, ...]], inputs: Iterable[str], readers: Mapping[str, set[str]]
-    ) -> None:
+    def __init__(self, shapes: Shapes, inputs: Iterable[str], readers: Mapping[str, set[str]]) -> None:
         self.shapes, self.readers = shapes, readers
         self.held = {name: {name} for name in shapes}
         self.active, self.rows, self.products = set(inputs), set[str](), set[str]()
@@ -128,10 +117,8 @@ class TrainableInference:
 
     def _combine_with_inputs(self, use: Use, operand: str, value: str) -> None:
         """Handle a step in which a weight meets a value that depends on the network's inputs."""
-        weights, others = (
-            self.held[value],
-            [input_ for input_ in use.inputs if input_ in self.active and input_ != value],
-        )
+        weights = self.held[value]
+        others = [input_ for input_ in use.inputs if input_ in self.active and input_ != value]
         if value in self.rows:
             if use.only_rearranges or (use.operator == "mul" and not others):
                 self._propagate_weights(use, weights)
@@ -150,9 +137,8 @@ class TrainableInference:
         vector = all(sum(extent > 1 for extent in shape) <= 1 for shape in shapes)
         result_readers = set[str]().union(*(self.readers.get(result, set()) for result in use.results)) or {""}
         if use.operator in LAYERS:
-            return operand not in NOT_TRAINABLE and not (
-                use.operator == "matmul" and vector and result_readers <= ANGLES
-            )
+            is_angle = use.operator == "matmul" and vector and result_readers <= ANGLES
+            return operand not in NOT_TRAINABLE and not is_angle
         if use.operator in ("add", "add_n") or (use.operator, operand) == ("sub", "a"):
             after_product = not self.products.isdisjoint(others)
             return after_product if single else vector or not result_readers <= SOFTMAXES

@@ -6,7 +6,9 @@ are built once for each combination of input shapes, when those shapes are known
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from itertools import chain
 from typing import Any, NamedTuple
@@ -15,7 +17,9 @@ import numpy as np
 
 from ..core.did_you_mean import suggest
 from ..core.number import shortened
+from ..core.records import Scope
 from ..errors import FeedError, ImportModelError
+from ..graph.node_factory import CURRENT
 from ..program.program import Program
 from ..tensor.base import TensorNode, check_tensors
 from ..tensor.differentiate import BEHIND, READS, ancestors
@@ -24,11 +28,13 @@ from ..tensor.evaluation.evaluate import cache_value, cached_array, computed, in
 from ..tensor.nodes import LeafNode, LeafType
 from ..tensor.versions import own_copy, ticks
 from ..training.model import Model
-from .scopes import NamedScopes
 from .weights import StoredWeights, Weight
 
+Nodes = dict[str, TensorNode]
+Named = dict[str, Any]
 Sizes = tuple[tuple[int, ...], ...]  # the shape of every input
 FEW = 8  # names shown in an error message
+LONGEST, DEEPEST = 1000, 50  # a path of scopes
 MOST = 2 * 10**9  # default limit for the bytes of computed constants, besides the weights
 
 
@@ -42,10 +48,10 @@ class Port(NamedTuple):
 
 def name_open_extents(port: Port) -> Port:
     """Name each open extent of a port: axis 0 of x is x_0."""
-    extents = port.extents and tuple(
-        f"{port.name}_{axis}" if extent is None else extent for axis, extent in enumerate(port.extents)
-    )
-    return port._replace(extents=extents)
+    if port.extents is None:
+        return port
+    extents = [f"{port.name}_{axis}" if extent is None else extent for axis, extent in enumerate(port.extents)]
+    return port._replace(extents=tuple(extents))
 
 
 def named_extents(shapes: Iterable[Iterable[Any] | None]) -> list[str]:
@@ -166,7 +172,7 @@ class ImportedNetwork:
     @property
     def parameters(self) -> dict[str, Weight]:
         self.with_sizes()  # building finds out which weights are used
-        return self.weights.learned()
+        return dict(self.weights.used)
 
     @cached_property
     def model(self) -> Model:
@@ -193,9 +199,8 @@ class ImportedNetwork:
         """Return the nodes for the input shapes used last; if none were built, build with 1 for each open extent."""
         if not self.built and all(slot.extents is not None for slot in self.slots):
             shapes = (fix_sizes(slot, self.sizes) or () for slot in self.slots)
-            return self.build(
-                tuple(tuple(extent if isinstance(extent, int) else 1 for extent in some) for some in shapes)
-            )
+            ones = [[extent if isinstance(extent, int) else 1 for extent in shape] for shape in shapes]
+            return self.build(tuple(map(tuple, ones)))
         return self.graph
 
     # --- building ---
@@ -227,22 +232,16 @@ class ImportedNetwork:
         names = [slot.name for slot in self.slots]
         values = {**dict(zip(names, arrays)), **named}
         if len(arrays) + len(named) != len(names) or values.keys() != set(names):
-            raise FeedError(
-                f"The network takes {', '.join(names) or 'no inputs'}: an array for each, in order or by name."
-            )
+            takes = ", ".join(names) or "no inputs"
+            raise FeedError(f"The network takes {takes}: an array for each, in order or by name.")
         ordered_arrays = [_to_array(values[name], f"Input {name!r}") for name in names]
         for slot, array in zip(self.slots, ordered_arrays):
-            expected_extents = slot.extents
-            if expected_extents is not None and (
-                len(expected_extents) != array.ndim
-                or any(
-                    isinstance(expected, int) and expected != extent
-                    for expected, extent in zip(expected_extents, array.shape)
-                )
-            ):
-                raise FeedError(
-                    f"Input {slot.name!r} has the shape {expected_extents}; an array of {array.shape} was given."
-                )
+            if slot.extents is None:
+                continue
+            expected = [size if isinstance(due, str) else due for due, size in zip(slot.extents, array.shape)]
+            if len(slot.extents) != array.ndim or (*expected,) != array.shape:
+                given = f"an array of {array.shape} was given"
+                raise FeedError(f"Input {slot.name!r} has the shape {slot.extents}; {given}.")
         return ordered_arrays
 
     def __repr__(self) -> str:
@@ -253,13 +252,7 @@ class ImportedNetwork:
 class BuiltGraph:
     """The nodes of a network for one set of input shapes. values: all outputs, constant ones as arrays."""
 
-    def __init__(
-        self,
-        inputs: dict[str, LeafNode],
-        outputs: dict[str, TensorNode],
-        nodes: dict[str, Any],
-        values: Mapping[str, Any] | None = None,
-    ) -> None:
+    def __init__(self, inputs: dict[str, LeafNode], outputs: Nodes, nodes: Named, values: Named | None = None) -> None:
         self.inputs, self.outputs, self.nodes = inputs, outputs, nodes
         self.values = dict(outputs if values is None else values)
         self.computed = {name: value for name, value in self.values.items() if isinstance(value, TensorNode)}
@@ -281,10 +274,8 @@ class BuiltGraph:
         with np.errstate(all="ignore"):  # values follow IEEE 754
             for node in self.plan:
                 cache_value(node, computed(node, cached_array), start_tick)
-        return {
-            name: own_copy(to_dense(cached_array(value))) if isinstance(value, TensorNode) else value
-            for name, value in self.values.items()
-        }
+        arrays = {name: own_copy(to_dense(cached_array(node))) for name, node in self.computed.items()}
+        return {**self.values, **arrays}
 
 
 def _to_array(value: Any, who: str) -> Any:
@@ -313,3 +304,41 @@ def check_parameter_names(value: Any, arrays: Mapping[str, Any], kind: str) -> C
         if name not in arrays or arrays[name].dtype.kind != "f" or not arrays[name].ndim:
             raise ImportModelError(f"There is no {kind} {name!r} of floats with an axis.{suggest(name, arrays)}")
     return names
+
+
+# --- scopes from names: `encoder/dense/MatMul` and `encoder.dense.weight` belong to `encoder/dense` ---
+
+
+def scope_path(name: str) -> list[str]:
+    """The scope path of a name: a, b for "a/b/c" and "a.b.c"; a numeric part stays with the part before it.
+
+    >>> scope_path("/encoder/dense/MatMul"), scope_path("encoder.layers.0.weight"), scope_path("input.3")
+    (['encoder', 'dense'], ['encoder', 'layers.0'], [])
+    """
+    parts = name.removeprefix("/").split("/") if "/" in name else re.split(r"\.(?!\d)", name)
+    return parts[:-1] if len(name) <= LONGEST and len(parts) <= DEEPEST else []
+
+
+class NamedScopes:
+    """The scopes of one network, reused each time that it is built."""
+
+    def __init__(self) -> None:
+        self.known: dict[tuple[Scope | None, str], Scope] = {}
+        self.outer: Scope | None = None
+
+    @contextmanager
+    def building(self) -> Iterator[None]:
+        """Nested in the current scope, which is restored on exit."""
+        self.outer = CURRENT.tables.scope_now
+        try:
+            yield
+        finally:
+            CURRENT.tables.enter(self.outer)
+
+    def enter(self, name: str) -> None:
+        """Enter the scopes of a name; nodes made from now on belong to them."""
+        scope = self.outer
+        for part in scope_path(name):
+            scope = self.known.setdefault((scope, part), Scope(part or "/", scope))
+        if CURRENT.tables.scope_now is not scope:
+            CURRENT.tables.enter(scope)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from .network import Port
+from .steps import Step
 
 WIDE = 79  # columns
 MOST = 20  # weights that are listed
@@ -14,14 +15,15 @@ LONG = 40  # characters of a name that are shown in full
 
 
 def format_summary(
-    title: str, version: str, ports: Sequence[tuple[str, Port, str]], operators: Sequence[tuple[str, str]],
-    weights: Mapping[str, Any], learned: Collection[str], missing: Mapping[str, str],
+    title: str, version: str, ports: Sequence[tuple[str, Port, str]], steps: Sequence[Step],
+    here: Callable[[Step], str], why_unsupported: Callable[[Step], str], weights: Mapping[str, Any],
+    learned: Collection[str],
 ) -> str:  # fmt: skip
     """Format the summary table, in the terms of the file's own framework.
 
     version: the opset, as text. ports: ("input" or "output", the port, its type's name).
-    operators: (operator, its counterpart here) for each step. learned: names of the weights that are
-    parameters. missing: unsupported operator -> why.
+    here: a step's counterpart here. why_unsupported: why there is none; empty if there is one.
+    learned: names of the weights that are parameters.
 
     >>> from naive_graph import LeafNode
     >>> from naive_graph.interop import from_onnx
@@ -42,39 +44,39 @@ def format_summary(
     weight  shape  numbers  here
     W       3 x 1        3  parameter
     """
-    counts, here = Counter(name for name, _ in operators), dict(operators)
+    counts = Counter(step.qualified_name for step in steps)
+    missing = {step.qualified_name: why_unsupported(step) for step in steps if why_unsupported(step)}
+    counterparts = {step.qualified_name: here(step) for step in steps} | dict.fromkeys(missing, "not supported")
+    operators = [(_shorten(name), f"{count:,}", counterparts[name]) for name, count in counts.most_common()]
     numbers, size = (sum(getattr(array, fact) for array in weights.values()) for fact in ("size", "nbytes"))
     parameter_count = sum(weights[name].size for name in learned if name in weights)
     head = (
-        f"{_shorten(title)}: {_pluralize(len(operators), 'operator')}{version}\n{_pluralize(numbers, 'number')} in "
+        f"{_shorten(title)}: {_pluralize(len(steps), 'operator')}{version}\n{_pluralize(numbers, 'number')} in "
         f"{_pluralize(len(weights), 'weight')}, {_format_bytes(size)}; {parameter_count:,} are parameters"
     )
     parts = [
         head,
         _format_table([(what, _shorten(port.name), kind, _format_extents(port)) for what, port, kind in ports]),
-        _format_table([("operator", "count", "here"),
-                *((_shorten(name), f"{count:,}", here[name]) for name, count in counts.most_common())], right=1),
+        _format_table([("operator", "count", "here"), *operators], right=1),
         _weight_table(weights, learned),
         _format_table([(f"not supported: {_shorten(name)}", f"({why})") for name, why in sorted(missing.items())]),
-    ]  # fmt: skip
+    ]
     return "\n\n".join(filter(None, parts))
 
 
 def _format_extents(port: Port) -> str:
-    return (
-        "unsaid"
-        if port.extents is None
-        else _format_shape("?" if extent is None else extent for extent in port.extents)
-    )
+    if port.extents is None:
+        return "unsaid"
+    return _format_shape("?" if extent is None else extent for extent in port.extents)
 
 
 def _weight_table(weights: Mapping[str, Any], learned: Collection[str]) -> str:
     largest = sorted(weights, key=lambda name: -weights[name].size)[:MOST]
-    rows = [
-        (_shorten(name), _format_shape(array.shape), f"{array.size:,}", "parameter" if name in learned else "constant")
-        for name, array in weights.items()
-        if name in largest
-    ]
+    rows = []
+    for name, array in weights.items():
+        if name in largest:
+            kind = "parameter" if name in learned else "constant"
+            rows.append((_shorten(name), _format_shape(array.shape), f"{array.size:,}", kind))
     more = [f"and {_pluralize(len(weights) - MOST, 'smaller one')}"] if len(weights) > MOST else []
     return "\n".join([_format_table([("weight", "shape", "numbers", "here"), *rows], right=2), *more]) if rows else ""
 

@@ -73,13 +73,9 @@ class StoredWeights:
             self.constants[name] = Weight(self.arrays[name], name, LeafType.CONSTANT)
         return self.constants[name]
 
-    def learned(self) -> dict[str, Weight]:
-        """The trainable weights that the network uses."""
-        return dict(self.used)
-
     def model(self) -> Model:
         """Make a Model that owns the trainable weights from now on, in one float64 array."""
-        model, learned = Model(), self.learned()
+        model, learned = Model(), self.used
         model.held = np.concatenate([np.zeros(0), *(np.ravel(weight.held) for weight in learned.values())])
         model.gradients = np.zeros(len(model.held))
         start = 0

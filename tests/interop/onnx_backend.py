@@ -11,10 +11,11 @@ from onnx.backend.base import Backend as OnnxBackend
 from onnx.backend.base import BackendRep
 
 from naive_graph.errors import FeedError
+from naive_graph.interop.network import MOST
 from naive_graph.interop.onnx.import_graph import mapping_of, why_unsupported
 from naive_graph.interop.onnx.network import OnnxNetwork
 from naive_graph.interop.onnx.reading import OnnxContent, read
-from naive_graph.interop.onnx.steps import check_supported
+from naive_graph.interop.steps import check_supported
 from naive_graph.tensor.operators.mapping import Input
 
 FLOATS = (TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.BFLOAT16)
@@ -25,7 +26,7 @@ class Prepared(BackendRep):
 
     def __init__(self, model: Any) -> None:
         self.content: OnnxContent = read(model)
-        check_supported(self.content.steps, why_unsupported)
+        check_supported(self.content.steps, why_unsupported, "ONNX")
         self.known = known_inputs(self.content)
 
     def network(self, inputs: Any) -> OnnxNetwork:
@@ -39,7 +40,7 @@ class Prepared(BackendRep):
             each if each.name in known else each._replace(extents=np.shape(given[each.name]))
             for each in self.content.inputs
         ])  # fmt: skip
-        network = OnnxNetwork(content, {}, known)
+        network = OnnxNetwork(content, {}, known, MOST)
         for name, leaf in network.inputs.items():
             leaf.value = given[name]
         return network

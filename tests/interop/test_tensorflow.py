@@ -301,16 +301,16 @@ def test_whole_numbers_stay_whole_whatever_is_done_with_them():
     g = Drawn()
     g.placeholder((2,), "x")
     g.node("Cast", "x", name="truth", DstT=Type("b1"))
-    g.node("Cast", "truth", name="count", DstT=Type("i4"))
+    g.node("Cast", "truth", name="count", SrcT=Type("b1"), DstT=Type("i4"))
     g.node("Cast", "count", name="y", DstT=Type("f4"))
     assert from_tensorflow(g.graph)(np.array([0.0, -2.5])).tolist() == [0.0, 1.0]
     g.placeholder((5,), "i", "i4")
     g.const(np.array(2, "i4"), "two")
     g.const(np.array([0], "i4"), "axis")
     for op, name in (("Div", "d"), ("TruncateDiv", "t"), ("FloorDiv", "f"), ("FloorMod", "m"), ("Mod", "r")):
-        g.node(op, "i", "two", name=name)
-    g.node("Pow", "two", "i", name="p")
-    g.node("Mean", "i", "axis", name="mean", keep_dims=False)
+        g.node(op, "i", "two", name=name, T=Type("i4"))
+    g.node("Pow", "two", "i", name="p", T=Type("i4"))
+    g.node("Mean", "i", "axis", name="mean", keep_dims=False, T=Type("i4"))
     g.node("Cast", "x", name="rounded", DstT=Type("i4"))
     whole = np.array([-7, -2, 0, 5, 9])
     network = from_tensorflow(g.graph, outputs=[*"dtfmrp", "mean", "rounded"])
@@ -326,7 +326,7 @@ def test_the_mean_of_equal_whole_numbers_is_that_number(count):
     g = Drawn()
     g.placeholder((count,), "i", "i8")
     g.const(np.array([0], "i4"), "axis")
-    g.node("Mean", "i", "axis", name="mean", keep_dims=False)
+    g.node("Mean", "i", "axis", name="mean", keep_dims=False, T=Type("i8"))
     assert from_tensorflow(g.graph)(np.ones(count)) == 1
 
 

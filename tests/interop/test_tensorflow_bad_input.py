@@ -92,8 +92,8 @@ def test_all_operators_that_are_missing_are_named_at_once():
     x = g.placeholder((2,), "x")
     for op in ("Bessel", "While", "Bessel", "VarHandleOp"):
         x = g.node(op, x, name=f"{op}{len(g.graph.node)}")
-    error = refused(g.graph, "Bessel.*While.*VarHandleOp.*frozen", UnknownOperatorError)
-    assert str(error).count("Bessel (") == 1
+    error = refused(g.graph, "Bessel.*VarHandleOp.*frozen.*While", UnknownOperatorError)
+    assert str(error).count("Bessel") == 1
 
 
 def test_names_that_lead_nowhere_or_are_taken_twice_are_told_of():
@@ -120,7 +120,7 @@ def test_a_circle_is_written_out():
     g.node("Neg", "a", name="b")
     g.node("Neg", "b", name="c")
     g.node("Neg", "c", name="y")
-    refused(g.graph, "circle: .*'[abc]', '[abc]', '[abc]', '[abc]'")
+    refused(g.graph, "circle: Neg 'a', Neg 'b', Neg 'c'")
 
 
 def test_too_few_and_too_many_inputs_are_told_of():
@@ -250,14 +250,6 @@ def test_a_tensor_that_would_be_enormous_is_refused(what):
     made = HUGE[what](g)
     g.node("Identity", made, name="y")
     refused(g.graph, what.removeprefix("known "))
-
-
-def test_many_large_tensors_are_refused_together():
-    g = Drawn()
-    x = g.placeholder((2**22,), "x")
-    for _ in range(200):
-        x = g.node("Neg", x)
-    refused(g.graph, "all have up to")
 
 
 # --- depth --------------------------------------------------------------------

@@ -7,18 +7,16 @@ steps, reading      local functions inlined, nodes sorted; the whole file parsed
 inference           the onnx package's schemas, inferred types and sizes, and function bodies of operators
 import_graph        build each step by the operator of ours that is mapped to it
 import_rules        operators that need more than a mapping; the larger ones have their own files:
-                    windows, resize, grid_sample, fourier, control_flow
+                    windows, interpolation, control_flow
 network             `from_onnx`, and the network that it returns
-import_layers       read a chain of operators as a Sequential's layers
 
 Writing:
 export_values       tracer values whose arithmetic writes ONNX nodes; inputs, weights and constants
 export_graph        builders of graphs and local functions; scalar rules as ONNX operators
 export_rules        export rules for operators whose mapping does not suffice, and for nodes without an operator call
-export_nodes        all nodes in order
 dynamic_axes        dynamic axes as named dimensions
-export_layers       a Sequential, one node for each layer
-export              `to_onnx`
+sequential_layers   a Sequential, one node for each layer; and a chain of operators read as a Sequential
+export              `to_onnx`: all nodes in order
 custom_ops          operators that ONNX lacks: written as local functions, restored on import
 """
 
@@ -27,9 +25,9 @@ from ...core.optional_deps import door
 with door("ONNX files need", "onnx"):
     import onnx as _onnx  # noqa: F401
 
-from . import control_flow, fourier, grid_sample, import_rules, resize, windows  # noqa: F401 - enter operators
+from . import control_flow, import_rules, interpolation, windows  # noqa: F401 - enter operators
 from .export import to_onnx
-from .import_layers import sequential_from_onnx
 from .network import OnnxNetwork, from_onnx
+from .sequential_layers import sequential_from_onnx
 
 __all__ = ["OnnxNetwork", "from_onnx", "sequential_from_onnx", "to_onnx"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -24,16 +22,10 @@ def array_of(tensor: Any, folder: Path | None = None) -> Any:
     """
     name, shape = f"Tensor {tensor.name!r}", tuple(tensor.dims)
     dtype_of(tensor.data_type, name)
-    kind = type_name(tensor.data_type)
     if min(shape, default=0) < 0:
         raise ImportModelError(f"{name} has the shape {shape}. No extent is below 0.")
     if tensor.data_location == TensorProto.EXTERNAL:
         tensor = _load_external(tensor, folder, name)
-    size, expected_size = len(tensor.raw_data), (prod(shape) * _bits_of(kind) + 7) // 8
-    if tensor.HasField("raw_data") and size != expected_size:
-        raise ImportModelError(
-            f"{name} of shape {shape} and type {kind} needs {expected_size} bytes; {size} are there."
-        )
     try:
         array = np.asarray(numpy_helper.to_array(tensor))
     except (ValueError, TypeError) as error:
@@ -45,17 +37,14 @@ def _load_external(tensor: Any, folder: Path | None, name: str) -> Any:
     """Return a tensor with its numbers from a file beside the model's. Raises ImportModelError."""
     location = next((entry.value for entry in tensor.external_data if entry.key == "location"), "")
     if folder is None:
-        raise ImportModelError(
-            f"{name} lies in the file {location!r}, and the model came without a folder. Give a path."
-        )
+        raise ImportModelError(f"{name} lies in a file {location!r}, and the model came without a folder. Give a path.")
     loaded = TensorProto()
     loaded.CopyFrom(tensor)
     try:
         load_external_data_for_tensor(loaded, str(folder))
     except Exception as error:  # onnx may raise anything for a missing file or one outside of the folder
-        raise ImportModelError(
-            f"{name} lies in {location!r:.80}, which cannot be read: {error}".rstrip(".") + "."
-        ) from None
+        why = str(error).rstrip(".")
+        raise ImportModelError(f"{name} lies in {location!r:.80}, which cannot be read: {why}.") from None
     return loaded
 
 
@@ -80,9 +69,3 @@ def type_name(data_type: int) -> str:
         return str(TensorProto.DataType.Name(data_type))
     except ValueError:
         raise ImportModelError(f"There is no type of entries of number {data_type}.") from None
-
-
-def _bits_of(kind: str) -> int:
-    """How many bits an entry has: the number in its type's name, as FLOAT8E5M2."""
-    digits = re.search(r"\d+", kind)
-    return int(digits[0]) if digits else {"FLOAT": 32, "DOUBLE": 64, "BOOL": 8}[kind]

@@ -11,9 +11,8 @@ from onnx import TensorProto
 from ...errors import ImportModelError, UnknownOperatorError
 from ...tensor import slicing
 from ...tensor.operators.table import TABLE
-from .import_graph import OnnxBuilder, import_rule, why_unsupported
-from .import_rules import attributes_of
-from .steps import MOST_STEPS, OnnxStep, captured_names, checked_text, inline_functions
+from .import_graph import OnnxBuilder, attributes_of, import_rule, why_unsupported
+from .steps import MOST_STEPS, OnnxStep, expand_subgraph
 
 
 def build_subgraph(
@@ -21,21 +20,19 @@ def build_subgraph(
     types: Sequence[int] = (),
 ) -> list[Any]:  # fmt: skip
     """Build a subgraph for these inputs and return its results; names are prefixed by the step and the iteration."""
-    prefix = f"{step.name}/{iteration}/"
-    outer = {name: name for name in captured_names(graph)}
-    if len(graph.input) != len(inputs):
-        raise ImportModelError(f"{step.label} has a graph of {len(graph.input)} inputs, not {len(inputs)}.")
-    for info, value, type_ in zip(graph.input, inputs, types):
-        builder.values[prefix + checked_text(info.name)], builder.types[prefix + info.name] = value, type_
-    for function in inline_functions(graph.node, (), {"": step.opset}, outer, prefix):
-        if why_unsupported(function):
-            raise UnknownOperatorError(f"There is nothing here for {function.op}, in a graph of {step.label}.")
-        builder.take(function)
-    results = [outer.get(output.name, prefix + output.name) for output in graph.output]
-    inputs = results[len(results) - len(step.outputs) :]  # a Loop says before whether it goes on
-    builder.types |= {
-        mine: builder.types[inner_name] for mine, inner_name in zip(step.outputs, inputs) if inner_name in builder.types
-    }
+    inner_steps, names, results = expand_subgraph(step, graph, f"{step.name}/{iteration}/")
+    if len(names) != len(inputs):
+        raise ImportModelError(f"{step.label} has a graph of {len(names)} inputs, not {len(inputs)}.")
+    builder.values.update(zip(names, inputs))
+    builder.types.update(zip(names, types))
+    for inner_step in inner_steps:
+        if why_unsupported(inner_step):
+            raise UnknownOperatorError(f"There is nothing here for {inner_step.op}, in a graph of {step.label}.")
+        builder.take(inner_step)
+    outputs = results[len(results) - len(step.outputs) :]  # a Loop says before whether it goes on
+    for mine, inner_name in zip(step.outputs, outputs):
+        if inner_name in builder.types:
+            builder.types[mine] = builder.types[inner_name]
     return [builder.value(result) for result in results]
 
 
@@ -50,22 +47,14 @@ def branch(builder: OnnxBuilder, step: OnnxStep) -> Sequence[Any]:
 def loop(builder: OnnxBuilder, step: OnnxStep) -> Sequence[Any]:
     """Loop: unroll as many iterations as are known beforehand."""
     body, most, condition = step.attributes["body"].g, builder.known_array(step, 0), builder.known_array(step, 1)
-    states, outputs_by_iteration, iteration = (
-        [builder.input(step, position) for position in range(2, len(step.inputs))],
-        list[Any](),
-        0,
-    )
-    count = len(states)
-    types = [
-        TensorProto.INT64,
-        TensorProto.BOOL,
-        *(builder.type(step, position) for position in range(2, len(step.inputs))),
-    ]
+    states = [builder.input(step, position) for position in range(2, len(step.inputs))]
+    types = [builder.type(step, position) for position in range(2, len(step.inputs))]
+    types = [TensorProto.INT64, TensorProto.BOOL, *types]
+    count, iteration, outputs_by_iteration = len(states), 0, list[Any]()
     while (most is None or iteration < most) and (condition is None or condition.all()):
         _check_unrolled_size(step, body, iteration)
-        condition, *results = build_subgraph(
-            builder, step, body, iteration, [np.array(iteration), np.array(True), *states], types
-        )
+        inputs = [np.array(iteration), np.array(True), *states]
+        condition, *results = build_subgraph(builder, step, body, iteration, inputs, types)
         if not isinstance(condition, np.ndarray):
             raise ImportModelError(f"{step.label}: how often it turns must be known before the network runs.")
         states, iteration = results[:count], iteration + 1
@@ -89,10 +78,8 @@ def scan(builder: OnnxBuilder, step: OnnxStep) -> Sequence[Any]:
     iterations = scanned[0].shape[axes[0]]
     _check_unrolled_size(step, body, iterations)
     for iteration in range(iterations):
-        parts = [
-            _take_entry(x, axis, -1 - iteration if turned else iteration)
-            for x, axis, turned in zip(scanned, axes, back)
-        ]
+        indices = [-1 - iteration if turned else iteration for turned in back]
+        parts = [_take_entry(x, axis, index) for x, axis, index in zip(scanned, axes, indices)]
         outputs = build_subgraph(builder, step, body, iteration, [*states, *parts], types)
         states = outputs[:count]
         outputs_by_iteration.append(outputs[count:])

@@ -35,9 +35,8 @@ def describe_call(operator: str, inputs: Sequence[Any], operands: Sequence[Any],
     def place(operand: Any) -> Any:
         if isinstance(operand, (list, tuple)):
             return [place(part) for part in operand]
-        return (
-            None if operand is None else next(position for position, input_ in enumerate(inputs) if input_ is operand)
-        )
+        same = (position for position, input_ in enumerate(inputs) if input_ is operand)
+        return None if operand is None else next(same)
 
     plain = {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in properties.items()}
     return metadata | {"operands": json.dumps(place(list(operands))), "properties": json.dumps(plain)}
@@ -121,9 +120,7 @@ def stored_parameters(metadata: Mapping[str, str]) -> set[str] | None:
 
 
 def _parse_metadata(function: FunctionProto) -> tuple[str, list[Any], dict[str, Any]]:
-    metadata = {
-        metadata_prop.key.removeprefix(f"{DOMAIN}."): metadata_prop.value for metadata_prop in function.metadata_props
-    }
+    metadata = {entry.key.removeprefix(f"{DOMAIN}."): entry.value for entry in function.metadata_props}
     operands, properties = json.loads(metadata["operands"]), json.loads(metadata["properties"])
     if not isinstance(operands, list) or not isinstance(properties, dict):
         raise ValueError

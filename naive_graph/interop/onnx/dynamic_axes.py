@@ -29,7 +29,9 @@ class SizeMustStayFixed(Exception):
 
 def write_with_dynamic_axes(network: ImportedNetwork, present: Sizes, write: Callable[[Sizes], Written]) -> Written:
     """Write a network with as many open sizes as possible as named dimensions."""
-    extents = [fix_sizes(slot, network.sizes) or shape for slot, shape in zip(network.slots, present)]
+    extents: list[Sequence[Any]] = [
+        fix_sizes(slot, network.sizes) or shape for slot, shape in zip(network.slots, present)
+    ]
     taken = {extent for node in network.with_sizes().inner for extent in node.shape}
     free = (size for size in count(2) if size not in taken)
     written, open_ = write(present), dict[str, Pair]()
@@ -38,16 +40,12 @@ def write_with_dynamic_axes(network: ImportedNetwork, present: Sizes, write: Cal
         try:
             files = []
             for index in (0, 1):
-                chosen = {size_name: pair[index] for size_name, pair in tried.items()}
-                files.append(write(_substitute_sizes(extents, present, chosen)))
+                chosen: Mapping[str, int] = {size_name: pair[index] for size_name, pair in tried.items()}
+                files.append(write(tuple(tuple(map(chosen.get, *shapes)) for shapes in zip(extents, present))))
             written, open_ = _merge_files(files, tried), tried
         except (SizeMustStayFixed, NaiveGraphError):  # the network is valid only for the current size
             continue
     return written
-
-
-def _substitute_sizes(extents: Sequence[Sequence[Any]], present: Sizes, chosen: Mapping[str, int]) -> Sizes:
-    return tuple(tuple(map(chosen.get, *shapes)) for shapes in zip(extents, present))
 
 
 def _merge_files(files: Sequence[Written], open_: Mapping[str, Pair]) -> Written:

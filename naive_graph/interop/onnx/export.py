@@ -1,34 +1,51 @@
-"""`to_onnx`: write tensors, scalars, models and networks as an ONNX file."""
+"""`to_onnx`: write tensors, scalars, models and networks as an ONNX file.
+
+One walk writes all nodes in topological order: a call of a tensor operator as the ONNX operator of
+its mapping (export_rules); if ONNX lacks it, as a local function with its name and its composition
+as the body. Nodes without an operator call are written by their kind; scalar nodes by their rules.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from onnx import GraphProto, ModelProto, defs, helper
 
 from ...core.files import path_of, write_atomically
 from ...core.number import shortened
+from ...core.plan import plan_for
+from ...core.rules import Rule
+from ...core.tables import CONSTANT, PLACEHOLDER, Tables
 from ...core.version import __version__
 from ...errors import ExportError
-from ...graph.nodes import Node
+from ...graph.nodes import Node, Operator
 from ...sequential.network import Network as Layers
-from ...tensor.base import TensorNode
-from ...training.model import Model
-from ..network import ImportedNetwork, Sizes
-from .custom_ops import DOMAIN
+from ...tensor.base import Call, TensorNode
+from ...tensor.nodes import LeafNode, LeafType
+from ...tensor.operators.families import RuleOperator
+from ...tensor.operators.moves import transpose
+from ...tensor.operators.operator_def import OperatorDef
+from ...tensor.sparse_selector import SelectionNode
+from ...training.model import Model, ParameterLeaf
+from ..network import ImportedNetwork, InputLeaf, Sizes
+from .custom_ops import DOMAIN, custom_name, describe_call
 from .dynamic_axes import Written, write_with_dynamic_axes
-from .export_graph import GraphBuilder, ModelBuilder, graph
-from .export_layers import SAID, write_layers
-from .export_nodes import NodeWriter
-from .export_values import DOUBLE, FLOAT, StoredValue
+from .export_graph import GraphBuilder, ModelBuilder, function, graph
+from .export_rules import export_call, export_node
+from .export_values import DOUBLE, FLOAT, ExportRefused, InputValue, StoredValue, TransposedValue, Value
+from .sequential_layers import SAID, write_layers
 
 KINDS = {"float32": FLOAT, "float64": DOUBLE}
 OLDEST, NEWEST = 18, 26  # opsets that runtimes read today
 OPSET = 24
 NEWEST_IR = 13
+MOST_SAID = 10  # things that a message names
+MOST_BYTES = 2**31 - 2**20  # protobuf's limit of 2 GB, less a reserve for everything but weights
 
 
 def to_onnx(what: Any, path: str | os.PathLike[str], *, dtype: str = "float32", opset: int | None = None) -> Path:
@@ -59,9 +76,8 @@ def export_model(what: Any, dtype: str = "float32", opset: int | None = None) ->
     try:
         return _build_model(what, dtype, opset)
     except UnicodeEncodeError as error:
-        raise ExportError(
-            f"The name {shortened(error.object)} is no text that a file can hold. Choose another."
-        ) from None
+        name = shortened(error.object)
+        raise ExportError(f"The name {name} is no text that a file can hold. Choose another.") from None
 
 
 def _build_model(target: Any, dtype: str, opset: int | None) -> ModelProto:
@@ -98,18 +114,20 @@ def _write_graph(model_builder: ModelBuilder, target: Any) -> GraphProto:
     if not all(isinstance(name, str) for name in names):
         raise ExportError(f"The results of a dict are called by texts, not by {shortened(names)}.")
     if not results or not all(isinstance(result, (TensorNode, Node)) for result in results):
-        raise ExportError(
-            "to_onnx takes a tensor node, a scalar node, several in a list or dict, a Model or a Sequential, "
-            f"not {shortened(target)}."
-        )
+        kinds = "a tensor node, a scalar node, several in a list or dict, a Model or a Sequential"
+        raise ExportError(f"to_onnx takes {kinds}, not {shortened(target)}.")
     builder = GraphBuilder(model_builder)
     writer = NodeWriter(builder)
-    if names:
-        writer.reserve_names(names, results)
-    node_names = [(result.given_name if isinstance(result, TensorNode) else result.name) or "" for result in results]
-    builder.reserved.update(filter(None, node_names))
-    values = writer.write_or_raise(results)
-    return graph(builder, "naive_graph", values, names or node_names)
+    names = names or [*map(_own_name, results)]
+    writer.reserve_names(names, results)
+    return graph(builder, "naive_graph", writer.write_or_raise(results), names)
+
+
+def _own_name(result: TensorNode | Node) -> str:
+    """The name that a result was given; none for a scalar leaf, of which a copy leaves."""
+    if isinstance(result, TensorNode):
+        return result.given_name or ""
+    return result.name or "" if isinstance(result, Operator) else ""
 
 
 def _check_options(dtype: Any, opset: Any) -> tuple[int, int]:
@@ -124,18 +142,16 @@ def _check_options(dtype: Any, opset: Any) -> tuple[int, int]:
 
 def make_model(model_builder: ModelBuilder, graph_proto: GraphProto, **metadata: str) -> ModelProto:
     """Wrap a graph as a ModelProto, with the local functions that it calls."""
+    if sum(len(tensor.raw_data) for tensor in graph_proto.initializer) > MOST_BYTES:
+        much = "The weights take more than the 2 GB that an ONNX file can hold"
+        raise ExportError(f'{much}. Write dtype="float32", or fewer of them.')
     opsets = [helper.make_opsetid("", model_builder.opset)]
     if model_builder.functions:
         opsets.append(helper.make_opsetid(DOMAIN, 1))
     version = min(NEWEST_IR, max(10, helper.find_min_ir_version_for(opsets, ignore_unknown=True)))
-    model = helper.make_model(
-        graph_proto,
-        producer_name="naive_graph",
-        producer_version=__version__,
-        opset_imports=opsets,
-        ir_version=version,
-        functions=list(model_builder.functions.values()),
-    )
+    functions = list(model_builder.functions.values())
+    model = helper.make_model(graph_proto, opset_imports=opsets, ir_version=version, functions=functions)
+    model.producer_name, model.producer_version = "naive_graph", __version__
     for key, text in {**metadata, "parameters": json.dumps(model_builder.learned)}.items():
         model.metadata_props.add(key=f"{DOMAIN}.{key}", value=text)
     return model
@@ -148,3 +164,254 @@ def _write_parameters(model_builder: ModelBuilder, model: Model) -> GraphProto:
     names = [value.form() for value in values]
     infos = [helper.make_tensor_value_info(name, model_builder.real, value.shape) for name, value in zip(names, values)]
     return helper.make_graph([], "naive_graph", [], infos, builder.weights)
+
+
+# --- the walk over all nodes ---
+
+
+class NodeWriter:
+    """Writes tensor nodes into a graph. root: a common scope prefix, omitted from names."""
+
+    def __init__(self, builder: GraphBuilder, values: dict[TensorNode, Value] | None = None, root: str = "") -> None:
+        self.builder, self.root = builder, root
+        self.values: dict[TensorNode, Value] = values or {}
+        self.inner: dict[TensorNode, Call | None] = {}  # result of a composition -> the call inside it, if any
+        self.sources: dict[Any, Value] = {}  # a model's parameter -> its value
+        self.refused: dict[str, None] = {}
+        self.scalars: dict[Tables, dict[int, Value]] = {}  # values of rows
+
+    def write_or_raise(self, nodes: Sequence[TensorNode | Node]) -> list[Value]:
+        """Write nodes and return their values. Raises ExportError that names all that cannot be exported."""
+        values = self.write_all(nodes)
+        if self.refused:
+            reasons = [*self.refused]
+            more = f"; and {len(reasons) - MOST_SAID} more" if len(reasons) > MOST_SAID else ""
+            raise ExportError(f"Nothing was written: {'; '.join(reasons[:MOST_SAID])}{more}.")
+        return values
+
+    def write_all(self, nodes: Sequence[TensorNode | Node]) -> list[Value]:
+        """Write nodes and return their values; reasons for refusals are collected."""
+        for root in nodes:
+            getattr(root, "home" if isinstance(root, TensorNode) else "row")  # raises an error if the node is stale
+        tensors = [node for node in nodes if isinstance(node, TensorNode)]
+        for tensor in self.find_needed(tensors):
+            self.write(tensor)
+        self.write_scalars([node for node in nodes if isinstance(node, Node)])
+        return [self.value_of(node) for node in nodes]
+
+    def reserve_names(self, names: Iterable[str], results: Sequence[TensorNode | Node]) -> None:
+        """Reserve the names of outputs, except those that inputs and parameters have."""
+        needed = self.find_needed(result for result in results if isinstance(result, TensorNode))
+        leaf_names = {node.name for node in needed if _is_input_or_parameter(node)}
+        self.builder.taken.update({name: 1 for name in names if name not in leaf_names})
+
+    def value_of(self, node: Any) -> Value:
+        """Return the value of a node that was written, or of a number or an array."""
+        if isinstance(node, SelectionNode):
+            return self.builder.constant(node.dense())
+        if isinstance(node, Node):
+            return self.write_scalars([node])[0]
+        return self.values[node] if isinstance(node, TensorNode) else self.builder.constant(np.asarray(node, float))
+
+    # --- dependencies ---
+
+    def find_needed(self, results: Iterable[TensorNode]) -> list[TensorNode]:
+        """Collect all nodes that these results need, in topological order."""
+        needed: dict[TensorNode, None] = {}
+        waiting = list(results)
+        while waiting:
+            node = waiting.pop()
+            if node not in needed and node not in self.values and not isinstance(node, SelectionNode):
+                needed[node] = None
+                waiting.extend(self.dependencies(node))
+        return sorted(needed, key=lambda tensor: tensor.serial)
+
+    def dependencies(self, node: TensorNode) -> list[TensorNode]:
+        """Return the tensors that a node is written from."""
+        call = self.call(node)
+        if call is None:
+            return list(node.sources)
+        operands = flat([*call.operands, *call.properties.values()])
+        is_composed = isinstance(call.operator, OperatorDef)
+        return operands + (self.captured_tensors(node, call, operands) if is_composed else [])
+
+    def call(self, node: TensorNode) -> Call | None:
+        """The operator call that a node is exported as; None if it is exported by its kind."""
+        return self.inner.get(node, node.call)
+
+    def captured_tensors(self, node: TensorNode, call: Call, given: Sequence[TensorNode]) -> list[TensorNode]:
+        """Tensors that a composition captures besides its operands: parameters, and closure variables."""
+        captures: dict[TensorNode, None] = {}
+        seen = set(given)
+        waiting = list(call.results or (node,))
+        while waiting:
+            tensor = waiting.pop()
+            if tensor in seen or isinstance(tensor, SelectionNode):
+                continue
+            seen.add(tensor)
+            if tensor.serial < call.first or _is_input_or_parameter(tensor):
+                captures[tensor] = None
+            else:
+                waiting.extend(tensor.reads)
+        return sorted(captures, key=lambda capture: capture.serial)
+
+    # --- writing ---
+
+    def write(self, node: TensorNode) -> None:
+        """Write one node, or all results of the call that made it."""
+        if node in self.values:
+            return
+        call = self.call(node)
+        results = (node,) if call is None or not isinstance(call.operator, OperatorDef) else call.results or (node,)
+        try:
+            if isinstance(node, LeafNode):
+                values = [self.write_leaf(node)]
+            elif call is None:
+                values = [self.write_by_kind(node)]
+            elif isinstance(call.operator, Rule):
+                values = [self.write_rule(node, call)]
+            else:
+                values = self.write_operator_call(results, call)
+        except ExportRefused as refused:
+            self.refused[str(refused)] = None
+            values = [self.builder.constant(0.0)] * len(results)
+        self.values.update(zip(results, values))
+
+    def write_by_kind(self, node: TensorNode) -> Value:
+        before = len(self.builder.nodes)
+        value = export_node(self.builder, node, self.value_of)
+        if node.given_name and len(self.builder.nodes) > before:
+            self.builder.rename_last(value, node.name)
+        return value
+
+    def write_leaf(self, leaf: LeafNode) -> Value:
+        label = leaf.given_name or ("input", "parameter", "constant")[leaf.leaf_type]
+        if isinstance(leaf, ParameterLeaf):
+            return self.write_parameter(leaf)
+        if leaf.nodes is not None:
+            reshaped = [self.builder.reshape(scalar, (1,)) for scalar in self.write_scalars(leaf.nodes)]
+            joined = self.builder.emit("Concat", reshaped, [(len(reshaped),)], label, axis=0)[0]
+            return self.builder.reshape(joined, leaf.shape)
+        if leaf.leaf_type == LeafType.INPUT:
+            dtype = leaf.dtype if isinstance(leaf, InputLeaf) else np.dtype(float)
+            kind = helper.np_dtype_to_tensor_dtype(dtype) if dtype.kind in "biu" else None
+            return InputValue(self.builder, leaf.shape, label, kind)
+        if leaf.value is None:
+            raise ExportRefused(f"{leaf.label} has no value. Set it: t.value = an array of shape {leaf.shape}")
+        return StoredValue(self.builder, np.asarray(leaf.value), label, leaf.leaf_type == LeafType.PARAMETER)
+
+    def write_parameter(self, leaf: ParameterLeaf) -> Value:
+        """A model's parameter, once for all leaves that read it; of a table its rows."""
+        source = leaf.source
+        if source not in self.sources:
+            self.sources[source] = StoredValue(self.builder, source.values, source.name, True)
+        value = self.sources[source]
+        if leaf.rows is None:
+            return value
+        return self.builder.emit("Gather", [value, np.asarray(leaf.rows)], [leaf.shape], axis=0)[0]
+
+    def write_rule(self, node: TensorNode, call: Call) -> Value:
+        operands = [self.value_of(operand) for operand in call.operands]
+        return self.builder.rule(call.operator, operands, node.given_name or "", self.scope(node, call))
+
+    def write_operator_call(self, results: Sequence[TensorNode], call: Call) -> list[Value]:
+        named = None if call.results else results[0].given_name
+        label = named or (call.operator.name if self.builder.inside else call.name or call.operator.name)
+        scope = self.scope(results[0], call)
+        if call.operator is transpose and not named:
+            perm = call.properties["axes"] or range(results[0].rank)[::-1]
+            return [TransposedValue(self.value_of(call.operands[0]), [axis % results[0].rank for axis in perm], label)]
+        if isinstance(call.operator, RuleOperator):
+            operands = [self.value_of(operand) for operand in call.operands]
+            return [self.builder.rule(call.operator.rule, operands, label, scope)]
+        values = export_call(self.builder, call, results, self.value_of, label, scope)
+        return self.write_local_function(results, call, label, scope) if values is None else values
+
+    def write_local_function(self, results: Sequence[TensorNode], call: Call, label: str, scope: str) -> list[Value]:
+        """Write the nodes inside an operator that ONNX lacks as a local function, and call it."""
+        inside = GraphBuilder(self.builder.model_builder, inside=True)
+        names = [name for name, operand in zip(call.operator.operand_names, call.operands) for _ in flat([operand])]
+        fed: dict[TensorNode, InputValue] = {}
+        for index, source in enumerate(self.dependencies(results[0])):
+            if source not in fed:
+                fed[source] = InputValue(inside, source.shape, names[index] if index < len(names) else "outside")
+        scope_path = scope_of(results[0], call)
+        writer = NodeWriter(inside, {**fed}, f"{scope_path}/{call.name}" if scope_path else call.name or "")
+        writer.inner = dict.fromkeys(results, call.within)
+        values = writer.write_all(results)
+        self.refused.update(writer.refused)
+        metadata = describe_call(call.operator.name, [*fed], call.operands, call.properties)
+        function_name, attributes = custom_name(call)
+        proto = function(inside, function_name, values, metadata)
+        proto.attribute.extend(attributes)  # their values are already in the body
+        name = self.builder.model_builder.enter(proto)
+        shapes = [result.shape for result in results]
+        return self.builder.call(name, [self.value_of(tensor) for tensor in fed], shapes, label, scope, attributes)
+
+    def scope(self, node: TensorNode, call: Call) -> str:
+        """The path of the scopes of this graph around a call."""
+        path = scope_of(node, call)
+        if not self.root:
+            return path
+        return path.removeprefix(f"{self.root}/") if path.startswith(f"{self.root}/") else ""
+
+    # --- scalar nodes ---
+
+    def write_scalars(self, nodes: Sequence[Node]) -> list[Value]:
+        """Write scalar nodes of one graph and all that they depend on, each once; return their values."""
+        if not nodes:
+            return []
+        tables = nodes[0].tables
+        values = self.scalars.setdefault(tables, {})
+        missing = [node.row for node in nodes if node.row not in values]
+        if not missing:
+            return [values[node.row] for node in nodes]
+        plan = plan_for(tables, missing)
+        for step, row in enumerate(plan.rows):
+            if row in values:
+                continue
+            rule, name = plan.rule(step), tables.name(row) or ""
+            if rule is None:
+                values[row] = self.write_scalar_leaf(tables, row, plan.kinds[step], name)
+                continue
+            scope, operands = tables.scope(row), [values[plan.rows[operand]] for operand in plan.operands(step)]
+            try:
+                values[row] = self.builder.rule(rule, operands, name, scope.path if scope else "")
+            except ExportRefused as refused:
+                self.refused[str(refused)] = None
+                values[row] = self.builder.constant(0.0)
+        return [values[node.row] for node in nodes]
+
+    def write_scalar_leaf(self, tables: Tables, row: int, kind: int, name: str) -> Value:
+        if kind == PLACEHOLDER:
+            return InputValue(self.builder, (), name or "input")
+        number: Any = tables.value(row)
+        if number is None:
+            self.refused[f"{tables.label(row)} has no value. Set it: x.value = 1.0"] = None
+        array = np.array(0.0 if number is None else number)
+        if kind == CONSTANT and not name:
+            return self.builder.constant(array)
+        return StoredValue(self.builder, array, name or "variable", True)
+
+
+def _is_input_or_parameter(node: TensorNode) -> bool:
+    """Whether a leaf is an input or a parameter, which no local function can contain."""
+    return isinstance(node, LeafNode) and node.leaf_type != LeafType.CONSTANT
+
+
+def scope_of(node: TensorNode, call: Call) -> str:
+    """The path of the scopes around a call."""
+    path = node.scope.path if node.scope else ""
+    call_name = call.name or ""
+    return path.removesuffix(call_name).rstrip("/") if path == call_name or path.endswith(f"/{call_name}") else path
+
+
+def flat(operands: Iterable[Any]) -> list[TensorNode]:
+    """Collect the tensors among operands and properties, also those in lists."""
+    tensors: list[TensorNode] = []
+    for operand in operands:
+        if isinstance(operand, (list, tuple)):
+            tensors.extend(x for x in operand if isinstance(x, TensorNode))
+        elif isinstance(operand, TensorNode):
+            tensors.append(operand)
+    return tensors

@@ -10,7 +10,7 @@ import numpy as np
 from onnx import FunctionProto, GraphProto, NodeProto, TensorProto, defs, helper
 
 from ...core.rules import Rule
-from ...errors import ExportError, NaiveGraphError
+from ...errors import NaiveGraphError
 from ...tensor.evaluation.entries import VALUES
 from ...tensor.operators.table import TABLE
 from .custom_ops import DOMAIN, describe_call
@@ -28,11 +28,11 @@ from .export_values import (
     StoredValue,
     TransposedValue,
     Value,
+    unique_name,
 )
 
 SHARED = 64  # unnamed constants up to so many entries are written once and shared
 SPELT = {FLOAT: "float", DOUBLE: "double", BOOL: "bool", INT64: "int64", INT32: "int32"}
-MOST_BYTES = 2**31 - 2**20  # protobuf's limit of 2 GB, less a reserve for everything but weights
 
 
 class EntryTypes(NamedTuple):
@@ -55,17 +55,7 @@ class ModelBuilder:
         self.names: dict[str, int] = {}  # function names, and how often each is used
         self.named: dict[Any, str] = {}  # scalar rule -> the name of its function
         self.known: dict[str, EntryTypes] = {}
-        self.bytes = 0
         self.learned: list[str] = []  # names of parameters
-
-    def grow(self, size: int) -> None:
-        """Count bytes of weights. Raises ExportError for more than a file can hold."""
-        self.bytes += size
-        if self.bytes > MOST_BYTES:
-            raise ExportError(
-                "The weights take more than the 2 GB that an ONNX file can hold. "
-                'Write dtype="float32", or fewer of them.'
-            )
 
     def schema(self, operator: str) -> Any:
         return defs.get_schema(operator, self.opset, "")
@@ -74,13 +64,10 @@ class ModelBuilder:
         """Entry types in which we call an operator, by its schema."""
         if operator not in self.known:
             schema, reals = self.schema(operator), (self.real, BOOL, INT64, INT32)
-            inputs = [
-                (_first_allowed_type(reals, input_.types), _first_allowed_type((INT64, INT32, *reals), input_.types))
-                for input_ in schema.inputs
-            ]
-            self.known[operator] = EntryTypes(
-                inputs, [_first_allowed_type(reals, output.types) for output in schema.outputs]
-            )
+            as_float = [_first_allowed_type(reals, port.types) for port in schema.inputs]
+            as_integer = [_first_allowed_type((INT64, INT32, *reals), port.types) for port in schema.inputs]
+            outputs = [_first_allowed_type(reals, port.types) for port in schema.outputs]
+            self.known[operator] = EntryTypes([*zip(as_float, as_integer)], outputs)
         return self.known[operator]
 
     def enter(self, function: FunctionProto) -> str:
@@ -90,15 +77,6 @@ class ModelBuilder:
             function.name = unique_name(self.names, function.name)
             self.functions[key] = function
         return self.functions[key].name
-
-
-def unique_name(used: dict[str, int], name: str) -> str:
-    """Reserve and return the name, or the first free one of name_1, name_2, ..."""
-    while (count := used.get(name, 0)) or name in used:
-        used[name] = count + 1
-        name = f"{name}_{count}"
-    used[name] = 1
-    return name
 
 
 class GraphBuilder:
@@ -112,13 +90,8 @@ class GraphBuilder:
         self.weights: list[TensorProto] = []
         self.taken: dict[str, int] = {}  # names of values
         self.called: dict[str, int] = {}  # names of nodes
-        self.reserved: set[str] = set()  # labels of outputs: no other value may take them
         self.given: set[str] = set()  # names of results
         self.constants: dict[Any, StoredValue] = {}
-
-    def named(self, label: str, promised: bool = False) -> str:
-        """Return a free name. promised: the value is an output, which gets the label itself."""
-        return unique_name(self.taken, label if promised or label not in self.reserved else f"{label}.there")
 
     def constant(self, value: Any) -> Value:
         """Write an unnamed constant; small ones are shared, except sizes that may become dynamic."""
@@ -132,7 +105,6 @@ class GraphBuilder:
 
     def hold(self, tensor: TensorProto) -> None:
         """Store a tensor: as an initializer of the model, or as a Constant node of a function."""
-        self.model_builder.grow(len(tensor.raw_data))
         if self.inside:
             self.node("Constant", [], [tensor.name], tensor.name, value=tensor)
         else:
@@ -140,60 +112,54 @@ class GraphBuilder:
 
     def emit(
         self, operator: str, operands: Sequence[Any], shapes: Sequence[Extents], label: str = "", *, scope: str = "",
-        orders: Sequence[Order | None] = (), turned: Sequence[Order | None] = (), **attributes: Any,
+        orders: Mapping[int, Order | None] = {}, turned: Sequence[Order | None] = (), **attributes: Any,
     ) -> list[Value]:  # fmt: skip
         """Write one node; inputs are cast and transposed to what the operator takes.
 
         operands: values, numbers or arrays, or None for an input that is left out.
-        shapes: of the results. orders, turned: how the axes of an input, or of a
-        result, stand there.
+        shapes: of the results. orders: how the axes of an input stand there, by
+        position. turned: how those of the results do.
         """
-        kinds, label = self.model_builder.kinds(operator), label or operator.lower()
-        requests = []
+        kinds, inputs = self.model_builder.kinds(operator), []
         for position, operand in enumerate(operands):
-            value = operand if operand is None or isinstance(operand, Value) else self.constant(operand)
-            kind = kinds.inputs[min(position, len(kinds.inputs) - 1)]
-            order = orders[position] if position < len(orders) else None
-            requests.append(None if value is None else (value, kind[value.exact], order))
-        for _ in (1, 2):  # a second pass, as an input's type may change from bool to float
-            inputs = ["" if request is None else request[0].form(*request[1:]) for request in requests]
+            if operand is None:
+                inputs.append("")
+                continue
+            value = operand if isinstance(operand, Value) else self.constant(operand)
+            kind = kinds.inputs[min(position, len(kinds.inputs) - 1)][value.exact]
+            inputs.append(value.form(kind, orders.get(position)))
         while inputs and not inputs[-1]:
             inputs.pop()
-        results = self._results(label, shapes, kinds.outputs, turned)
-        self.write(operator, inputs, results, scope, attributes)
-        return results
-
-    def _results(
-        self, label: str, shapes: Sequence[Extents], kinds: Sequence[int], result_orders: Sequence[Order | None] = ()
-    ) -> list[Value]:
-        """New values, each in its entry type and with its axes in its order; the last type repeats."""
-        results = []
-        for index, shape in enumerate(shapes):
-            result = Value(self, shape, label if len(shapes) == 1 else f"{label}_{index}")
-            order = result_orders[index] if index < len(result_orders) else None
-            form = kinds[min(index, len(kinds) - 1)], order or result.natural_order
-            result.forms[form] = self.named(result.label, form == (self.real, result.natural_order))
-            results.append(result)
-        return results
+        label = label or operator.lower()
+        more: dict[str, Any] = {"scope": scope, "attributes": attributes, "turned": turned}
+        return self._write(operator, inputs, shapes, kinds.outputs, label, **more)
 
     def call(
         self, function: str, given: Sequence[Value], shapes: Sequence[Extents], label: str, scope: str = "",
         attributes: Mapping[str, Any] = {},
     ) -> list[Value]:  # fmt: skip
         """Write a call of a local function."""
-        results = self._results(label, shapes, [self.real])
-        self.write(function, [value.form() for value in given], results, scope, attributes, DOMAIN)
-        return results
+        inputs = [value.form() for value in given]
+        more: dict[str, Any] = {"scope": scope, "attributes": attributes, "domain": DOMAIN}
+        return self._write(function, inputs, shapes, [self.real], label, **more)
 
-    def write(
-        self, operator: str, inputs: Sequence[str], results: Sequence[Value], scope: str, attributes: Any,
-        domain: str = "",
-    ) -> None:  # fmt: skip
-        outputs = [next(iter(result.forms.values())) for result in results]
-        label = results[0].label if len(results) == 1 else results[0].label.removesuffix("_0")
+    def _write(
+        self, operator: str, inputs: Sequence[str], shapes: Sequence[Extents], kinds: Sequence[int], label: str,
+        *, scope: str, attributes: Mapping[str, Any], turned: Sequence[Order | None] = (), domain: str = "",
+    ) -> list[Value]:  # fmt: skip
+        """Write a node; return its results. kinds: their entry types, of which the last repeats."""
+        results, outputs = [], []
+        for index, shape in enumerate(shapes):
+            result = Value(self, shape, label if len(shapes) == 1 else f"{label}_{index}")
+            order = turned[index] if index < len(turned) else None
+            name = unique_name(self.taken, result.label)
+            result.forms[kinds[min(index, len(kinds) - 1)], order or result.natural_order] = name
+            results.append(result)
+            outputs.append(name)
         # Names of imported networks begin with their scopes.
         inside = not scope or label.removeprefix("/").startswith((f"{scope}/", f"{scope.replace('/', '.')}."))
         self.node(operator, inputs, outputs, label if inside else f"{scope}/{label}", domain=domain, **attributes)
+        return results
 
     def node(self, operator: str, inputs: Sequence[str], outputs: Sequence[str], name: str, **attributes: Any) -> None:
         self.nodes.append(helper.make_node(operator, inputs, outputs, unique_name(self.called, name), **attributes))
@@ -204,7 +170,7 @@ class GraphBuilder:
         last = self.nodes[-1]
         if list(last.output) == [value.forms.get(form)]:
             value.label = label
-            value.forms[form] = last.output[0] = self.named(label, True)
+            value.forms[form] = last.output[0] = unique_name(self.taken, label)
             last.name = unique_name(self.called, label)
 
     # --- rules, entry by entry ---
@@ -222,7 +188,7 @@ class GraphBuilder:
         """Write one elementwise operator; operands broadcast as in NumPy."""
         values = [self.value(operand) for operand in operands]
         order = common_order(values)
-        orders = [order if value.shape else None for value in values]
+        orders = {position: order for position, value in enumerate(values) if value.shape}
         shape = np.broadcast_shapes(*(value.shape for value in values))
         return self.emit(operator, values, [shape], label, scope=scope, orders=orders, turned=[order], **attributes)[0]
 
@@ -289,9 +255,8 @@ def common_order(values: Sequence[Value]) -> Order | None:
 def onnx_name(rule: Rule, opset: int) -> str | None:
     """Name of ONNX's operator for a scalar rule in this opset; None if there is none."""
     mappings = TABLE[rule.name].mappings if rule.name in TABLE else []
-    return next(
-        (mapping.operator for mapping in mappings if mapping.framework == "onnx" and mapping.since <= opset), None
-    )
+    names = [mapping.operator for mapping in mappings if mapping.framework == "onnx" and mapping.since <= opset]
+    return names[0] if names else None
 
 
 def _rule_function(model_builder: ModelBuilder, rule: Rule, count: int) -> str:
@@ -329,10 +294,9 @@ def graph(builder: GraphBuilder, name: str, outputs: Sequence[Value], names: Seq
     for node in builder.nodes if renamed else ():
         for part in (node.input, node.output):
             part[:] = [renamed.get(value_name, value_name) for value_name in part]
-    infos = [
-        helper.make_tensor_value_info(renamed.get(output_name, output_name), builder.real, value.shape)
-        for output_name, value in zip(output_names, outputs)
-    ]
+    final_names = [renamed.get(output_name, output_name) for output_name in output_names]
+    infos = [helper.make_tensor_value_info(final, builder.real, value.shape)
+             for final, value in zip(final_names, outputs)]  # fmt: skip
     return helper.make_graph(builder.nodes, name, inputs, infos, builder.weights)
 
 
@@ -340,7 +304,7 @@ def _output_name(builder: GraphBuilder, value: Value) -> str:
     """Name of an output: the value's own, or that of a copy if the value is a leaf or was returned already."""
     output_name = value.form()
     if isinstance(value, (StoredValue, InputValue, TransposedValue)) or output_name in builder.given:
-        name = builder.named(value.label, True)
+        name = unique_name(builder.taken, value.label)
         builder.node("Identity", [output_name], [name], name)
         output_name = name
     builder.given.add(output_name)

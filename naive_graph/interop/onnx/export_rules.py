@@ -62,17 +62,9 @@ class ExportedOperator:
     """
 
     def __init__(
-        self,
-        builder: GraphBuilder,
-        call: Call,
-        mapping: ForeignOperator,
-        operands: Sequence[Any],
-        properties: Mapping[str, Any],
-        *,
-        shapes: Sequence[Extents],
-        label: str,
-        scope: str,
-    ) -> None:
+        self, builder: GraphBuilder, call: Call, mapping: ForeignOperator, operands: Sequence[Any],
+        properties: Mapping[str, Any], *, shapes: Sequence[Extents], label: str, scope: str,
+    ) -> None:  # fmt: skip
         self.builder, self.call, self.operator = builder, call, mapping.operator
         self.shapes, self.label, self.scope = shapes, label, scope
         self.schema = builder.model_builder.schema(mapping.operator)
@@ -92,19 +84,10 @@ class ExportedOperator:
         values = [*self._emit([onnx_shape], "", turned), shape]
         return self.builder.emit("Reshape", values, self.shapes, self.label, scope=self.scope)
 
-    def _emit(self, shapes: Sequence[Extents], label: str, result_orders: Sequence[Order | None]) -> list[Value]:
-        positions = range(max(self.inputs, default=-1) + 1)
-        given, orders = [self.inputs.get(place) for place in positions], [self.orders.get(place) for place in positions]
-        return self.builder.emit(
-            self.operator,
-            given,
-            shapes,
-            label,
-            scope=self.scope,
-            orders=orders,
-            turned=result_orders,
-            **self.attributes,
-        )
+    def _emit(self, shapes: Sequence[Extents], label: str, turned: Sequence[Order | None]) -> list[Value]:
+        given = [self.inputs.get(position) for position in range(max(self.inputs, default=-1) + 1)]
+        more = {"scope": self.scope, "orders": self.orders, "turned": turned, **self.attributes}
+        return self.builder.emit(self.operator, given, shapes, label, **more)
 
     def _place_operands(self, mapping: ForeignOperator, operands: Sequence[Any]) -> None:
         positions = range(len(operands)) if mapping.operands is None else mapping.operands
@@ -222,9 +205,7 @@ def _slice_ends(call: Call) -> dict[str, Any]:
 def _elementwise(exported: ExportedOperator) -> list[Value]:
     """Elementwise operators keep the transposed layout that all their operands have."""
     values = [input_ for input_ in exported.inputs.values() if isinstance(input_, Value)]
-    require_fit(
-        exported.operator != "PRelu" or values[0].shape == exported.shapes[0]
-    )  # PRelu broadcasts only the slope
+    require_fit(exported.operator != "PRelu" or values[0].shape == exported.shapes[0])  # it broadcasts the slope alone
     order = common_order(values) if len(values) == len(exported.inputs) else None
     if order is not None:
         exported.orders.update({place: order for place, each in exported.inputs.items() if each.shape})
@@ -373,10 +354,8 @@ def _export_linear(builder: GraphBuilder, node: LinearNode, value: Of) -> Value:
 
 def _export_contraction(builder: GraphBuilder, node: LinearNode, value: Of) -> Value:
     """Write a product: selections as Slice and Gather, the rest as one Einsum."""
-    operands = [
-        (source if isinstance(source, SelectionNode) else value(source), tuple(map(abs, ids)))
-        for source, ids in zip(node.sources, (node.index.left, node.index.right))
-    ]
+    sources = [source if isinstance(source, SelectionNode) else value(source) for source in node.sources]
+    operands = [*zip(sources, (tuple(map(abs, ids)) for ids in (node.index.left, node.index.right)))]
     factors = apply_selections(operands, node.index.dst) or [(np.array(1.0), ())]
     if len(factors) == 1 and factors[0][1] == node.index.dst:
         return builder.value(factors[0][0])
@@ -398,11 +377,8 @@ def _export_nonlinear(builder: GraphBuilder, node: NonlinearNode, sources: list[
             values[argument] = source
     for step, rule, operands in steps.rules:
         arguments = [values[operand] for operand in operands]
-        values[step] = (
-            rule(*arguments)
-            if all(type(argument) is float for argument in arguments)
-            else builder.rule(rule, arguments)
-        )
+        is_known = all(type(argument) is float for argument in arguments)
+        values[step] = rule(*arguments) if is_known else builder.rule(rule, arguments)
     return builder.expand(builder.value(values[steps.result]), node.shape)
 
 
@@ -415,7 +391,6 @@ def _export_reduction(builder: GraphBuilder, node: ReductionNode, source: Value)
     if node.rule == "argmax":
         flat = builder.reshape(transposed, (*shape, int(np.prod([source.shape[axis - 1] for axis in axes_of.dropped]))))
         return builder.emit("ArgMax", [flat], [shape], axis=len(shape), keepdims=0)[0]
-    (name,) = [
-        mapping.operator for mapping in TABLE[ROWS.get(node.rule, "reduce_max")].mappings if mapping.framework == "onnx"
-    ]
+    mappings = TABLE[ROWS.get(node.rule, "reduce_max")].mappings
+    (name,) = [mapping.operator for mapping in mappings if mapping.framework == "onnx"]
     return builder.emit(name, [transposed, np.array(axes)], [shape], keepdims=0)[0] if axes else transposed

@@ -25,6 +25,15 @@ Order = tuple[int, ...]
 Extents = Sequence[Any]  # integers, or names of dynamic dimensions
 
 
+def unique_name(used: dict[str, int], name: str) -> str:
+    """Reserve and return the name, or the first free one of name_1, name_2, ..."""
+    while (count := used.get(name, 0)) or name in used:
+        used[name] = count + 1
+        name = f"{name}_{count}"
+    used[name] = 1
+    return name
+
+
 class ExportRefused(Exception):
     """Raised for something that cannot be exported: says what it is, and how to fix it."""
 
@@ -49,10 +58,7 @@ class Value(Arithmetic):
         if not self.forms:
             self.begin(*wanted)
         if wanted not in self.forms:
-            closest = next((form for form in self.forms if form[0] == wanted[0]), None)
-            closest = (
-                closest or next((form for form in self.forms if form[1] == wanted[1]), None) or next(iter(self.forms))
-            )
+            closest = max(self.forms, key=lambda form: (form[0] == wanted[0], form[1] == wanted[1]))
             name = self.forms[closest]
             if closest[0] != wanted[0]:
                 name = self._derive_form("Cast", name, (wanted[0], closest[1]), to=wanted[0])
@@ -114,9 +120,7 @@ class Value(Arithmetic):
     __hash__ = object.__hash__
 
     def _derive_form(self, operator: str, source: str, form: tuple[int, Order], **attributes: Any) -> str:
-        promised = form == (self.builder.real, self.natural_order)
-        name: str = self.builder.named(self.label, promised)
-        self.forms[form] = name
+        name = self.forms[form] = unique_name(self.builder.taken, self.label)
         self.builder.node(operator, [source], [name], name, **attributes)
         return name
 
@@ -135,7 +139,7 @@ class StoredValue(Value):
             array = np.asarray(self.array, helper.tensor_dtype_to_np_dtype(kind)).transpose(order)
         if self.weight and kind == FLOAT and np.isinf(array).any() and np.isfinite(self.array).all():
             raise ExportError(f'{self.label!r} has numbers beyond single precision. Write dtype="float64".')
-        name = self.forms[kind, order] = self.builder.named(self.label, True)
+        name = self.forms[kind, order] = unique_name(self.builder.taken, self.label)
         tensor = numpy_helper.from_array(np.ascontiguousarray(array).reshape(array.shape), name)
         self.builder.hold(tensor)
         if self.weight:
@@ -144,9 +148,8 @@ class StoredValue(Value):
     def _fits_type(self, kind: int) -> bool:
         """Whether an integer or truth type holds the numbers exactly (-0.0 it does not)."""
         array = np.asarray(self.array, np.float64)
-        return not (np.signbit(array) & (array == 0.0)).any() and np.array_equal(
-            np.asarray(self.array, helper.tensor_dtype_to_np_dtype(kind)), self.array
-        )
+        converted = np.asarray(self.array, helper.tensor_dtype_to_np_dtype(kind))
+        return not (np.signbit(array) & (array == 0.0)).any() and np.array_equal(converted, self.array)
 
 
 class TransposedValue(Value):
@@ -161,7 +164,7 @@ class TransposedValue(Value):
 
 
 class InputValue(Value):
-    """An input of the graph. Its first reader decides its entry type, so that indices become integers."""
+    """An input of the graph. Its first reader decides whether it holds integers, so that indices do."""
 
     def __init__(self, builder: GraphBuilder, shape: Iterable[Any], label: str, kind: int | None = None) -> None:
         super().__init__(builder, shape, label)
@@ -170,24 +173,11 @@ class InputValue(Value):
         builder.fed.append(self)
 
     def begin(self, kind: int, order: Order) -> None:
-        kind = self.builder.real if self.builder.inside else self.kind or kind
-        name = self.forms[kind, self.natural_order] = self.builder.named(self.label, True)
+        if self.builder.inside or (not self.kind and kind == BOOL):
+            kind = self.builder.real
+        kind = self.kind or kind
+        name = self.forms[kind, self.natural_order] = unique_name(self.builder.taken, self.label)
         self.info = helper.make_tensor_value_info(name, kind, self.shape)
-
-    def form(self, kind: int | None = None, order: Order | None = None) -> str:
-        if self.info is not None and self.info.type.tensor_type.elem_type == BOOL != kind and not self.kind:
-            self._widen_to_numbers(self.info)
-        return super().form(kind, order)
-
-    def _widen_to_numbers(self, info: ValueInfoProto) -> None:
-        """Make an input numeric that was read as truth values until now; its first readers get a cast."""
-        truth, real = self.builder.named(info.name), self.builder.real
-        for node in self.builder.nodes:
-            node.input[:] = [truth if name == info.name else name for name in node.input]
-        self.builder.node("Cast", [info.name], [truth], truth, to=BOOL)
-        self.builder.nodes.insert(0, self.builder.nodes.pop())
-        self.forms[BOOL, self.natural_order], self.forms[real, self.natural_order] = truth, info.name
-        info.type.tensor_type.elem_type = real
 
 
 class ArrayFunctions:

@@ -28,16 +28,7 @@ from ..network import BuiltGraph, join_names
 from ..weights import StoredWeights
 from .arrays import entry_type
 from .custom_ops import rebuild_call
-from .inference import (
-    KNOWN_ONLY,
-    check_entries,
-    evaluate,
-    expand_body,
-    has_body,
-    schema_of,
-    size_of_results,
-    types_of_results,
-)
+from .inference import KNOWN_ONLY, evaluate, expand_body, has_body, schema_of, size_of_results, types_of_results
 from .steps import OnnxStep
 
 IMPORT_RULES: dict[str, ImportRule] = {}  # operators that need more than a mapping; see import_rules.py
@@ -88,27 +79,14 @@ class OnnxBuilder(StepBuilder):
         super().__init__(weights, most)
         self.types = dict(types)
 
-    def hold(self, size: int, what: str) -> None:
-        self.made += size
-        if self.made > self.most:
-            raise ImportModelError(
-                f"{what} would bring what the file's constants make to {self.made:_} bytes, and most is {self.most:_}. "
-                f"If that is meant, say most={2 * self.made:_}."
-            )
-
-    def check_shape(self, shape: Sequence[int], what: str) -> None:
-        check_entries(shape, what)
-
     def advice(self, value: TensorNode) -> str:
         inputs, weights = leaf_names(value)
         if not inputs:
             return f"It is computed from {join_names(weights)}: leave these out of from_onnx(..., parameters=[...])."
         arrays, plural = ", ".join(f"{name!r}: ..." for name in inputs), "s" * (len(inputs) > 1)
         options = " ".join(f"--known {name}=..." for name in inputs)
-        return (
-            f"It is computed from the input{plural} {join_names(inputs)}: give from_onnx(..., known={{{arrays}}}), "
-            f"or on the command line {options}."
-        )
+        known = f"give from_onnx(..., known={{{arrays}}}), or on the command line {options}"
+        return f"It is computed from the input{plural} {join_names(inputs)}: {known}."
 
     def type(self, step: OnnxStep, position: int) -> int:
         """ONNX's type of an input's entries."""
@@ -119,16 +97,14 @@ class OnnxBuilder(StepBuilder):
         return self.type(step, place) in WHOLE
 
     def attributes(self, step: OnnxStep, mapping: ForeignOperator) -> dict[str, Any]:
-        return {name: attribute_value(step, attribute) for name, attribute in step.attributes.items()}
+        return attributes_of(step)
 
     def operands(
         self, step: OnnxStep, operator_def: OperatorDef, mapping: ForeignOperator, read: Any = None
     ) -> dict[str, Any]:
         """The operands of a row. A binary row takes more than two inputs as a left fold: f(f(a, b), c)."""
-        if not (isinstance(operator_def, RuleOperator) and operator_def.rule.arity != 1) and operator_def.name not in (
-            "maximum",
-            "minimum",
-        ):
+        is_binary = isinstance(operator_def, RuleOperator) and operator_def.rule.arity != 1
+        if not is_binary and operator_def.name not in ("maximum", "minimum"):
             return super().operands(step, operator_def, mapping, read)
         values = [self.operand(step, position) for position in range(len(step.inputs))]
         values = values * 2 if len(values) == 1 else values
@@ -139,9 +115,8 @@ class OnnxBuilder(StepBuilder):
     def results(self, step: OnnxStep) -> Sequence[Any]:
         function = exported_function(step)
         if function is not None:
-            rebuilt = rebuild_call(
-                function, [self.operand(step, position) for position in range(len(step.inputs))], step.name
-            )
+            inputs = [self.operand(step, position) for position in range(len(step.inputs))]
+            rebuilt = rebuild_call(function, inputs, step.name)
             return rebuilt if isinstance(rebuilt, tuple) else [rebuilt]
         if is_custom(step):
             return self.by_row(step)
@@ -216,9 +191,8 @@ class OnnxBuilder(StepBuilder):
         """
         operator_def, mapping = mapping_of(step.op, step.opset) or raise_no_operator(step)
         try:
-            values = (
-                self.operands(step, operator_def, mapping) | self.properties(step, operator_def, mapping) | overrides
-            )
+            values = self.operands(step, operator_def, mapping) | self.properties(step, operator_def, mapping)
+            values |= overrides
             operator_def = replacement or operator_def
         except ImportAttributeError as error:
             if not has_body(step) or isinstance(error.value, str):  # a body cannot help with an unknown text option
@@ -231,9 +205,8 @@ class OnnxBuilder(StepBuilder):
         """Build a step from the function body that ONNX defines for its operator."""
         for inner_step in expand_body(step, self._type_and_shape) if has_body(step) else raise_no_operator(step):
             if why_unsupported(inner_step):
-                raise UnknownOperatorError(
-                    f"There is nothing here for {inner_step.op}, of which ONNX makes {step.label}."
-                )
+                what = f"{inner_step.op}, of which ONNX makes {step.label}"
+                raise UnknownOperatorError(f"There is nothing here for {what}.")
             self.take(inner_step)
         return [self.values.get(output) for output in step.outputs]
 
@@ -256,14 +229,15 @@ def check_attributes(step: OnnxStep, schema: Any) -> None:
     """Raise ImportAttributeError unless a step's attributes match the operator's schema."""
     for name, attribute in step.attributes.items():
         if name not in schema.attributes:
-            raise ImportAttributeError(
-                step.label, name, attribute_value(step, attribute), f"{step.op} has none of this name."
-            )
+            why = f"{step.op} has none of this name."
+            raise ImportAttributeError(step.label, name, attribute_value(step, attribute), why)
         if attribute.type != schema.attributes[name].type.value:
             raise ImportAttributeError(step.label, name, attribute_value(step, attribute), "It is of another type.")
-    for name, definition in schema.attributes.items():
-        if definition.required and name not in step.attributes:
-            raise ImportAttributeError(step.label, name, None, "It must be there.")
+
+
+def attributes_of(step: OnnxStep) -> dict[str, Any]:
+    """The attributes of a step as Python values."""
+    return {name: attribute_value(step, attribute) for name, attribute in step.attributes.items()}
 
 
 def attribute_value(step: OnnxStep, attribute: Any) -> Any:

@@ -9,26 +9,21 @@ import numpy as np
 from onnx import TensorProto, helper
 
 from ...errors import ImportAttributeError
-from ...tensor import arithmetic, reductions_api
-from ...tensor.nodes import LeafNode
+from ...tensor import arithmetic, reductions_api, slicing
+from ...tensor.base import TensorNode
+from ...tensor.nodes import LeafNode, LinearNode
 from ...tensor.operators.table import TABLE
 from ..builder import truncate_fraction
 from .arrays import REFUSED, array_of, dtype_of, entry_type, type_name
-from .import_graph import OnnxBuilder, attribute_value, import_rule
+from .import_graph import OnnxBuilder, attributes_of, import_rule
 from .steps import OnnxStep
 
 WIDE = {TensorProto.INT64, TensorProto.INT32}
 FLOATS = {TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.BFLOAT16}
 
 
-def attributes_of(step: OnnxStep) -> dict[str, Any]:
-    return {name: attribute_value(step, attribute) for name, attribute in step.attributes.items()}
-
-
-def drop_attributes(step: OnnxStep, *attributes: str) -> OnnxStep:
-    return step._replace(
-        attributes={name: attribute for name, attribute in step.attributes.items() if name not in attributes}
-    )
+def drop_attributes(step: OnnxStep, *names: str) -> OnnxStep:
+    return step._replace(attributes={name: proto for name, proto in step.attributes.items() if name not in names})
 
 
 # --- constants, shapes and types ----------------------------------------------
@@ -117,9 +112,7 @@ def split(builder: OnnxBuilder, step: OnnxStep) -> Sequence[Any]:
         return builder.by_row(step)
     parts = iter(builder.by_row(step, sizes=[part_size for part_size in sizes if part_size]))
     x, axis = builder.operand(step, 0), attributes.get("axis", 0)
-    empty = np.zeros(
-        [0 if position == axis % x.rank else extent for position, extent in enumerate(x.shape)], np.float32
-    )
+    empty = np.zeros((*x.shape[: axis % x.rank], 0, *x.shape[axis % x.rank + 1 :]), np.float32)
     return [next(parts) if part_size else empty for part_size in sizes]
 
 
@@ -199,9 +192,8 @@ def compress(builder: OnnxBuilder, step: OnnxStep) -> Sequence[Any]:
     """Compress: gather the entries where a known condition holds."""
     x, axis = builder.operand(step, 0), attributes_of(step).get("axis")
     flat, gather_axis = (TABLE["reshape"](x, [-1]), 0) if axis is None else (x, axis)
-    return builder.apply_operator(
-        step, TABLE["gather"], {"x": flat, "places": builder.known_array(step, 1).nonzero()[0], "axis": gather_axis}
-    )
+    places = builder.known_array(step, 1).nonzero()[0]
+    return builder.apply_operator(step, TABLE["gather"], {"x": flat, "places": places, "axis": gather_axis})
 
 
 # --- quantization --------------------------------------
@@ -250,3 +242,47 @@ def dequantize(builder: OnnxBuilder, step: OnnxStep) -> Sequence[Any]:
 def qlinear_matmul(builder: OnnxBuilder, step: OnnxStep) -> Sequence[Any]:
     a, b = (dequantize_input(builder, step._replace(inputs=step.inputs[start : start + 3])) for start in (0, 3))
     return [quantize_value(builder, step._replace(inputs=("", *step.inputs[6:])), a @ b)]
+
+
+# --- Fourier transforms: products with constant matrices of cosines and sines ---
+
+
+@import_rule("DFT")
+def dft(builder: OnnxBuilder, step: OnnxStep) -> Sequence[Any]:
+    attributes, x, length = attributes_of(step), builder.operand(step, 0), builder.known_array(step, 1)
+    axis = attributes.get("axis", 1) if step.opset < 20 else builder.known_array(step, 2)
+    dft_axis = int(-2 if axis is None else axis) % x.rank
+    inverse, half = attributes.get("inverse", 0), attributes.get("onesided", 0)
+    count = 2 * (x.shape[dft_axis] - 1) if inverse and half else x.shape[dft_axis]
+    return [_spectrum(builder, step, x, dft_axis, count if length is None else int(length), inverse, half)]
+
+
+@import_rule("STFT")
+def stft(builder: OnnxBuilder, step: OnnxStep) -> Sequence[Any]:
+    """STFT: the DFT of each frame of a signal."""
+    hop, length = builder.known_array(step, 1), builder.known_array(step, 3)
+    x, window = builder.operand(step, 0), builder.operand(step, 2)
+    size = int(window.size if length is None else length)
+    frames = slicing.gather_axis(x, 1, ((x.shape[1] - size) // int(hop) + 1, size), (int(hop), 1))
+    windowed: Any = frames if window is None else frames * slicing.reshape(window, (size, 1))
+    return [_spectrum(builder, step, windowed, 2, size, False, attributes_of(step).get("onesided", 1))]
+
+
+def _spectrum(
+    builder: OnnxBuilder, step: OnnxStep, x: TensorNode, dft_axis: int, count: int, inverse: Any, onesided: Any
+) -> TensorNode:
+    """DFT along one axis. The last axis holds the real part, and the imaginary part if there is one."""
+    rows = count // 2 + 1 if inverse and onesided else count
+    builder.hold(32 * rows * count, step.label)
+    j, k = np.ogrid[:rows, : count // 2 + 1 if onesided and not inverse else count]
+    wave = np.exp((2j if inverse else -2j) * np.pi * (j * k % count) / count) / (count if inverse else 1)
+    if inverse and onesided:  # the other half is the mirror image of this one
+        wave = wave * np.where((j == 0) | (2 * j == count), 1.0, 2.0)
+    parts = [[wave.real, -wave.imag], [wave.imag, wave.real]]  # to a part, from a part
+    table = np.array(parts)[: 1 if inverse and onesided else 2, : x.shape[-1]].transpose(2, 1, 3, 0)  # j, from, k, to
+    x, rank = slicing.pad_axis(x, dft_axis, 0, rows - x.shape[dft_axis]), x.rank
+    left = [-(axis + 1) if axis in (dft_axis, rank - 1) else axis + 1 for axis in range(rank)]
+    dst = [*range(1, rank + 1)]
+    dst[-1], dst[dft_axis] = rank + 2, rank + 1
+    right = (-(dft_axis + 1), -rank, rank + 1, rank + 2)
+    return LinearNode("mul", dst, left, right, x, LeafNode.constant(table.copy()))

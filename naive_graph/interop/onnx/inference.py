@@ -6,7 +6,7 @@ as empty tensors and strings.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from math import prod
 from typing import Any
@@ -17,10 +17,10 @@ from onnx.reference import ReferenceEvaluator
 from onnx.shape_inference import infer_node_outputs
 
 from ...errors import ImportModelError
+from ..steps import check_entries
 from .steps import OnnxStep, inline_functions
 
 Typed = Callable[[str], tuple[int, tuple[int, ...]]]  # from a value's name to its entry type and shape
-MOST_ENTRIES = 2**27  # limit for one tensor
 FEW = 1_000  # with at most so many input entries in all, only GROWING operators have large results
 GROWING = {"ConstantOfShape", "EyeLike", "Expand", "OneHot", "Pad", "Range", "Tile"}
 # Operators on shapes, masks and indices, supported only where all their inputs are constants.
@@ -64,10 +64,8 @@ def size_of_results(step: OnnxStep, given: Mapping[str, Any]) -> int:
     """Bytes of a step's results, by shape inference; 0 if certainly small. Raises ImportModelError if too many."""
     if step.op not in GROWING and sum(array.size for array in given.values()) <= FEW:
         return 0
-    types = {
-        name: helper.make_tensor_type_proto(helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
-        for name, array in given.items()
-    }
+    kinds = {name: helper.np_dtype_to_tensor_dtype(array.dtype) for name, array in given.items()}
+    types = {name: helper.make_tensor_type_proto(kinds[name], array.shape) for name, array in given.items()}
     data = {name: numpy_helper.from_array(array, name) for name, array in given.items() if array.size <= FEW}
     try:
         inferred = _infer(step, types, data)
@@ -79,12 +77,6 @@ def size_of_results(step: OnnxStep, given: Mapping[str, Any]) -> int:
         check_entries(shape, step.label)
         size += prod(shape) * helper.tensor_dtype_to_np_dtype(kind.tensor_type.elem_type).itemsize
     return size
-
-
-def check_entries(shape: Sequence[int], label: str) -> None:
-    """Raise ImportModelError if a tensor of this shape would be too large."""
-    if prod(shape) > MOST_ENTRIES:
-        raise ImportModelError(f"{label} would have the shape {tuple(shape)}: more than {MOST_ENTRIES:,} entries.")
 
 
 def types_of_results(step: OnnxStep, types: Mapping[str, int]) -> dict[str, int]:
@@ -113,10 +105,10 @@ def has_body(step: OnnxStep) -> bool:
 
 
 def _versions(schema: Any, opset: int) -> list[int]:
-    versions = (
-        [] if schema is None else schema.context_dependent_function_opset_versions + schema.function_opset_versions
-    )
-    return [each for each in versions if each <= opset]
+    if schema is None:
+        return []
+    versions = schema.context_dependent_function_opset_versions + schema.function_opset_versions
+    return [version for version in versions if version <= opset]
 
 
 def expand_body(step: OnnxStep, type_and_shape_of: Typed) -> list[OnnxStep]:
@@ -125,9 +117,8 @@ def expand_body(step: OnnxStep, type_and_shape_of: Typed) -> list[OnnxStep]:
     node = node_of(step)
     version = max(_versions(schema, step.opset))
     if version in schema.context_dependent_function_opset_versions:
-        types = [
-            helper.make_tensor_type_proto(*type_and_shape_of(name)) if name else TypeProto() for name in step.inputs
-        ]
+        types = [helper.make_tensor_type_proto(*type_and_shape_of(name)) if name else TypeProto()
+                 for name in step.inputs]  # fmt: skip
         arguments = version, node.SerializeToString(), [each.SerializeToString() for each in types]
         try:
             text = schema.get_context_dependent_function_with_opset_version(*arguments)

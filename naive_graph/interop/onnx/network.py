@@ -14,14 +14,14 @@ from ...errors import ImportModelError
 from ...tensor.base import TensorNode
 from .. import network
 from ..network import BuiltGraph, InputLeaf, Port, Sizes, fix_sizes, named_extents
+from ..steps import check_entries, check_supported
 from ..summary import format_summary
 from ..weights import StoredWeights
 from .arrays import dtype_of, entry_type, type_name
 from .custom_ops import operator_name
 from .import_graph import OnnxBuilder, exported_function, mapping_of, why_unsupported
-from .inference import check_entries
 from .reading import OnnxContent, read
-from .steps import OnnxStep, check_supported
+from .steps import OnnxStep
 
 
 class OnnxNetwork(network.ImportedNetwork):
@@ -35,9 +35,7 @@ class OnnxNetwork(network.ImportedNetwork):
     ['OnnxNetwork', 'x', 'y']
     """
 
-    def __init__(
-        self, content: OnnxContent, sizes: Mapping[str, int], known: Mapping[str, Any], most: int = network.MOST
-    ) -> None:
+    def __init__(self, content: OnnxContent, sizes: Mapping[str, int], known: Mapping[str, Any], most: int) -> None:
         self.content, self.size, self.known = content, len(content.steps), dict(known)
         self.said = summarize_content(content, content.name)  # before the weights are moved out of content
         slots = [input_ for input_ in content.inputs if input_.name not in self.known]
@@ -67,11 +65,12 @@ class OnnxNetwork(network.ImportedNetwork):
                 self.scopes.enter(step.name)
                 builder.take(step)
         values = {output.name: builder.value(output.name) for output in self.content.outputs}
-        outputs = {
-            name: builder.node(name, value) if isinstance(value, np.ndarray) else value
-            for name, value in values.items()
-            if not isinstance(value, np.ndarray) or value.size
-        }
+        outputs = {}
+        for name, value in values.items():
+            if isinstance(value, TensorNode):
+                outputs[name] = value
+            elif value.size:
+                outputs[name] = builder.node(name, value)
         nodes = {name: value for name, value in builder.values.items() if isinstance(value, TensorNode)}
         inputs = {slot.name: builder.values[slot.name] for slot in self.slots}
         return BuiltGraph(inputs, outputs, nodes | builder.nodes, values)
@@ -82,10 +81,9 @@ def summarize_content(content: OnnxContent, title: str) -> str:
     opset = max((step.opset for step in content.steps if not step.domain), default=0)
     ports = [(what, port, type_name(port.type))
              for what, some in (("input", content.inputs), ("output", content.outputs)) for port in some]  # fmt: skip
-    missing = {step.qualified_name: reason for step in content.steps if (reason := why_unsupported(step))}
-    operators = [(step.qualified_name, _here(step)) for step in content.steps]
     version = f" of opset {opset}" if opset else ""
-    return format_summary(title, version, ports, operators, content.weights, content.learned, missing)
+    weights, learned = content.weights, content.learned
+    return format_summary(title, version, ports, content.steps, _here, why_unsupported, weights, learned)
 
 
 def _here(step: OnnxStep) -> str:
@@ -94,8 +92,6 @@ def _here(step: OnnxStep) -> str:
     if function is not None:
         return operator_name(function)
     mapping = mapping_of(step.op, step.opset, step.domain)
-    if why_unsupported(step):
-        return "not supported"
     return mapping[0].name if mapping else "computed from shapes, or spelt out"
 
 
@@ -145,7 +141,7 @@ def make_network(
     content: OnnxContent, sizes: Mapping[str, int], known: Mapping[str, Any], most: int = network.MOST
 ) -> OnnxNetwork:
     """Make the network that a file's content describes."""
-    check_supported(content.steps, why_unsupported)
+    check_supported(content.steps, why_unsupported, "ONNX")
     names = [input_.name for input_ in content.inputs]
     for name in known:
         if name not in names:

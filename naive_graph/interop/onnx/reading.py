@@ -18,7 +18,7 @@ from ..network import Port, check_names, check_parameter_names
 from . import custom_ops, sklearn_models
 from .arrays import array_of, type_name
 from .import_graph import mapping_of
-from .steps import OnnxStep, captured_names, checked_text, find_needed_steps, inline_functions, rename_reads, sort_steps
+from .steps import OnnxStep, checked_text, cut_steps, expand_subgraph, inline_functions, rename_reads, sort_steps
 
 OLDEST = 7  # opset
 OLDEST_OF_ML = 13  # for files that declare none, as they have no standard operators
@@ -55,36 +55,26 @@ def read(source: Any, inputs: Any = None, outputs: Any = None, parameters: Any =
     graph = model.graph
     opsets = opsets_of(model.opset_import)
     if model.ir_version > onnx.IR_VERSION:
-        raise ImportModelError(
-            f"The file's IR version {model.ir_version} is newer than {onnx.IR_VERSION}, which is read."
-        )
+        newer = f"The file's IR version {model.ir_version} is newer than {onnx.IR_VERSION}"
+        raise ImportModelError(f"{newer}, which is read.")
     if graph.sparse_initializer:
         raise ImportModelError(f"Weight {graph.sparse_initializer[0].values.name!r} is sparse. Store it in full.")
     nodes, sklearn_weights = sklearn_models.expand_operators(graph.node)
-    weights = {
-        checked_text(initializer.name): array_of(initializer, folder) for initializer in graph.initializer
-    } | sklearn_weights
+    weights = {checked_text(tensor.name): array_of(tensor, folder) for tensor in graph.initializer} | sklearn_weights
     input_ports = [_make_port(info) for info in graph.input if info.name not in weights]
     steps = inline_functions(nodes, model.functions, opsets)
     zip_maps = [node for node in graph.node if node.op_type == "ZipMap"]
     probability_outputs = {*chain.from_iterable(node.output for node in zip_maps)}
-    output_ports = [
-        Port(info.name, FLOAT, None) if info.name in probability_outputs else _make_port(info) for info in graph.output
-    ]
-    if (
-        outputs is None
-        and sklearn_models.DOMAIN in opsets
-        and any(port.type not in sklearn_models.LABELS for port in output_ports)
-    ):
-        outputs = [port.name for port in output_ports if port.type not in sklearn_models.LABELS]
+    output_ports = [Port(info.name, FLOAT, None) if info.name in probability_outputs else _make_port(info)
+                    for info in graph.output]  # fmt: skip
+    if outputs is None and sklearn_models.DOMAIN in opsets:
+        outputs = [port.name for port in output_ports if port.type not in sklearn_models.LABELS] or None
     if not output_ports:
         raise ImportModelError(f"{_describe_source(source)} holds no graph with outputs. Is it a model, and whole?")
     if inputs is not None or outputs is not None:
         input_ports, output_ports, steps = _extract_subgraph(graph, steps, input_ports, output_ports, inputs, outputs)
     steps = sort_steps(steps, {*weights, *(port.name for port in input_ports)}, [port.name for port in output_ports])
-    types = {initializer.name: initializer.data_type for initializer in graph.initializer} | dict.fromkeys(
-        sklearn_weights, FLOAT
-    )
+    types = {tensor.name: tensor.data_type for tensor in graph.initializer} | dict.fromkeys(sklearn_weights, FLOAT)
     steps = hoist_weights(steps, weights, types, folder)
     metadata = {metadata_prop.key: metadata_prop.value for metadata_prop in model.metadata_props}
     content = OnnxContent(checked_text(graph.name), input_ports, weights, steps, output_ports, metadata, set(), types)
@@ -106,15 +96,13 @@ def _extract_subgraph(
         wanted = [port.name for port in own] if names is None else check_names(names, f"{what} are the names of values")
         for value_name in wanted:
             if value_name not in made:
-                raise ImportModelError(
-                    f"{what}: there is no value {value_name!r} in this graph.{suggest(value_name, made)}"
-                )
+                hint = suggest(value_name, made)
+                raise ImportModelError(f"{what}: there is no value {value_name!r} in this graph.{hint}")
         return [stated.get(each, Port(each, FLOAT, None)) for each in wanted]
 
     chosen_inputs, results = ports(inputs, [], "inputs"), ports(outputs, output_ports, "outputs")
-    steps, read_too = find_needed_steps(
-        steps, {port.name for port in chosen_inputs}, [result.name for result in results]
-    )
+    wanted = [result.name for result in results]
+    steps, read_too = cut_steps(steps, {port.name for port in chosen_inputs}, wanted)
     return chosen_inputs + [port for port in fed if port.name in read_too and port not in chosen_inputs], results, steps
 
 
@@ -122,9 +110,8 @@ def _find_trainable_weights(content: OnnxContent, graph: Any) -> set[str]:
     """Find the trainable weights: by PyTorch's metadata in the file, or by how they are used."""
     shapes = {name: array.shape for name, array in content.weights.items() if array.dtype.kind == "f" and array.ndim}
     uses = [use for step in content.steps for use in _uses(step)]
-    trainable = find_trainable(
-        uses, shapes, (input_.name for input_ in content.inputs), (output.name for output in content.outputs)
-    )
+    inputs, outputs = ([port.name for port in ports] for ports in (content.inputs, content.outputs))
+    trainable = find_trainable(uses, shapes, inputs, outputs)
     declared = {}
     for info in chain(graph.initializer, graph.value_info):
         for entry in info.metadata_props:
@@ -138,14 +125,11 @@ def _uses(step: OnnxStep) -> Iterator[Use]:
     inputs, results = ([*filter(None, names)] for names in (step.inputs, step.outputs))
     for name, attribute in step.attributes.items():
         if isinstance(attribute, AttributeProto) and attribute.type == AttributeProto.GRAPH:
-            graph, prefix = attribute.g, f"{step.name}/{name}/"
-            outer = {captured: captured for captured in captured_names(graph)}
-            inner = [prefix + info.name for info in graph.input]
-            inner_outputs = [outer.get(info.name, prefix + info.name) for info in graph.output]
+            steps, inner, inner_outputs = expand_subgraph(step, attribute.g, f"{step.name}/{name}/")
             for mine, theirs in zip(inner[::-1], step.inputs[::-1]):  # a Loop's body has the counter first
                 yield Use("identity", True, {"x": [theirs]}, [theirs], [mine])
-            for function in inline_functions(graph.node, (), {"": step.opset}, outer, prefix):
-                yield from _uses(function)
+            for inner_step in steps:
+                yield from _uses(inner_step)
             for mine, theirs in zip(inner_outputs[::-1], step.outputs[::-1]):  # condition first
                 yield Use("identity", True, {"x": [mine]}, [mine], [theirs])
             inputs = []
@@ -209,9 +193,8 @@ def opsets_of(imports: Any) -> dict[str, int]:
 def _make_port(value: Any) -> Port:
     kind = value.type.WhichOneof("value")
     if kind != "tensor_type":
-        raise ImportModelError(
-            f"{value.name!r} is a {(kind or 'value without a type').removesuffix('_type')}, no tensor."
-        )
+        what = (kind or "value without a type").removesuffix("_type")
+        raise ImportModelError(f"{value.name!r} is a {what}, no tensor.")
     tensor = value.type.tensor_type
     type_name(tensor.elem_type)
     if not tensor.HasField("shape"):
@@ -264,13 +247,8 @@ def _hoist_graph(graph: Any, prefix: str, weights: dict[str, Any], types: dict[s
             nodes.append(node)
         for attribute in node.attribute:
             if attribute.type == AttributeProto.GRAPH:
-                _hoist_graph(
-                    attribute.g,
-                    f"{prefix}{checked_text(node.name or node.output[0])}/{attribute.name}/",
-                    weights,
-                    types,
-                    folder,
-                )
+                inner_prefix = f"{prefix}{checked_text(node.name or node.output[0])}/{attribute.name}/"
+                _hoist_graph(attribute.g, inner_prefix, weights, types, folder)
     for name, tensor in stored.items():
         weights[prefix + name], types[prefix + name] = array_of(tensor, folder), tensor.data_type
     del graph.initializer[:]
@@ -286,11 +264,7 @@ def _constant_floats(op: str, attributes: Any) -> Any:
     if op != "Constant":
         return None
     for attribute in attributes:
-        if (
-            attribute.type == AttributeProto.TENSOR
-            and attribute.t.data_type in NUMBERS
-            and attribute.t.dims
-            and 0 not in attribute.t.dims
-        ):
-            return attribute.t
+        tensor = attribute.t
+        if attribute.type == AttributeProto.TENSOR and tensor.data_type in NUMBERS and tensor.dims and all(tensor.dims):
+            return tensor
     return None

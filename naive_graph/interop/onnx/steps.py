@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from graphlib import CycleError, TopologicalSorter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ...errors import ImportModelError, UnknownOperatorError
+from ...errors import ImportModelError
+from ..steps import find_needed, toposort
 from .custom_ops import is_own_export
 
 MOST_STEPS = 100_000
@@ -32,12 +32,11 @@ class OnnxStep(NamedTuple):
     @property
     def reads(self) -> tuple[str, ...]:
         """Names of its inputs, and of what its subgraphs read from the graph around."""
-        graphs = [
-            attribute.g
-            for attribute in self.attributes.values()
-            if getattr(attribute, "g", None) and attribute.type == attribute.GRAPH
-        ]
-        return (*self.inputs, *(name for graph in graphs for name in sorted(captured_names(graph))))
+        names = [*self.inputs]
+        for attribute in self.attributes.values():
+            if getattr(attribute, "g", None) and attribute.type == attribute.GRAPH:
+                names += sorted(captured_names(attribute.g))
+        return tuple(names)
 
     @property
     def qualified_name(self) -> str:
@@ -64,15 +63,20 @@ def inline_functions(
     names: what values are called; prefix: before the names of all others.
     """
     by_name = {(function.domain, function.name): function for function in functions}
-    _check_size(nodes, by_name)
     stack = [_Body(iter(nodes), dict(names), prefix, {}, opsets)]
     steps: list[OnnxStep] = []
+    visited = 0  # calls count, too: a file of a few lines may stand for 2**60 nodes
     while stack:
         body = stack[-1]
         node = next(body.nodes, None)
         if node is None:
             stack.pop()
             continue
+        visited += 1
+        if visited > MOST_STEPS:
+            raise ImportModelError(f"The graph has more than {MOST_STEPS:,} nodes, with its functions spelt out.")
+        if len(stack) > DEEPEST:
+            raise ImportModelError(f"Node {node.name!r:.80} is {DEEPEST} functions deep, or they call in a circle.")
         step = _make_step(node, body)
         function = by_name.get((node.domain, node.op_type))
         if function is None:
@@ -82,32 +86,6 @@ def inline_functions(
         else:
             stack.append(_enter_function(function, step))
     return steps
-
-
-def _check_size(nodes: Iterable[Any], functions: Mapping[tuple[str, str], Any]) -> None:
-    """Raise ImportModelError if the nodes are too many, or too deep, with all functions inlined.
-
-    Each function is counted once, however often it is called: a file of a few lines may stand for 2**60 nodes.
-    """
-    top = ("", "")
-    calls = {top: [(node.domain, node.op_type) for node in nodes]}
-    sizes: dict[tuple[str, str], int] = {}
-    waiting, call_path = [top], set[tuple[str, str]]()
-    while waiting:
-        key = waiting[-1]
-        if key not in calls:
-            calls[key] = [(node.domain, node.op_type) for node in functions[key].node]
-        inner = [call for call in calls[key] if call in functions and call not in sizes]
-        if not inner:
-            sizes[key] = len(calls[key]) + sum(sizes.get(call, 0) for call in calls[key])
-            call_path.discard(waiting.pop())
-        elif len(call_path) >= DEEPEST or not call_path.isdisjoint(inner) or key in inner:
-            raise ImportModelError(f"Function {key[1]!r} is called {len(call_path)} functions deep, or in a circle.")
-        else:
-            call_path.add(key)
-            waiting += inner
-        if sizes.get(key, 0) > MOST_STEPS:
-            raise ImportModelError(f"The graph has more than {MOST_STEPS:,} nodes, with its functions spelt out.")
 
 
 def checked_text(name: Any) -> str:
@@ -133,9 +111,8 @@ def _make_step(node: Any, body: _Body) -> OnnxStep:
     name = body.prefix + checked_text(node.name or next(filter(None, node.output), node.op_type))
     domain = "" if node.domain in OWN else checked_text(node.domain)
     opset = body.opsets.get(domain, 1)
-    return OnnxStep(
-        checked_text(node.op_type), domain, name, tuple(map(called, node.input)), outputs, attributes, opset
-    )
+    inputs = tuple(map(called, node.input))
+    return OnnxStep(checked_text(node.op_type), domain, name, inputs, outputs, attributes, opset)
 
 
 def _copy_attribute(attribute: Any, name: str, called: Callable[[str], str]) -> Any:
@@ -170,6 +147,17 @@ def rename_reads(graph: Any, names: Mapping[str, str]) -> None:
         output.name = names.get(output.name, output.name)
 
 
+def expand_subgraph(step: OnnxStep, graph: Any, prefix: str) -> tuple[list[OnnxStep], list[str], list[str]]:
+    """The steps of a step's subgraph, and the names of its inputs and results.
+
+    prefix: before all names but those that it reads from the graph around.
+    """
+    outer = {name: name for name in captured_names(graph)}
+    inputs = [prefix + checked_text(info.name) for info in graph.input]
+    results = [outer.get(info.name, prefix + checked_text(info.name)) for info in graph.output]
+    return inline_functions(graph.node, (), {"": step.opset}, outer, prefix), inputs, results
+
+
 def _enter_function(function: Any, call: OnnxStep) -> _Body:
     opsets = {("" if opset.domain in OWN else opset.domain): opset.version for opset in function.opset_import}
     if len(call.inputs) > len(function.input) or len(call.outputs) > len(function.output):
@@ -187,9 +175,8 @@ def sort_steps(steps: Sequence[OnnxStep], known: set[str], wanted: Sequence[str]
     for index, step in enumerate(steps):
         for output in filter(None, step.outputs):
             if output in makers or output in known:
-                raise ImportModelError(
-                    f"{step.label} gives {output!r}, which is given already. Each value has one source."
-                )
+                twice = f"{step.label} gives {output!r}, which is given already"
+                raise ImportModelError(f"{twice}. Each value has one source.")
             makers[output] = index
     for step in steps:
         for read_name in filter(None, step.reads):
@@ -198,46 +185,17 @@ def sort_steps(steps: Sequence[OnnxStep], known: set[str], wanted: Sequence[str]
     for wanted_name in wanted:
         if wanted_name not in makers and wanted_name not in known:
             raise ImportModelError(f"Output {wanted_name!r} is given by nothing.")
-    return _toposort(steps, makers)
-
-
-def find_needed_steps(
-    steps: Sequence[OnnxStep], given: set[str], wanted: Iterable[str]
-) -> tuple[list[OnnxStep], set[str]]:
-    """Return the steps needed to compute the wanted values from the given ones, and all names that they read."""
-    makers = {output: position for position, step in enumerate(steps) for output in step.outputs}
-    needed: set[int] = set()
-    seen = set(wanted)
-    waiting = [*seen]
-    while waiting:
-        name = waiting.pop()
-        index = None if name in given or not name else makers.get(name)
-        if index is not None and index not in needed:
-            needed.add(index)
-            waiting += {*steps[index].reads} - seen
-            seen.update(steps[index].reads)
-    cut = [step._replace(outputs=tuple("" if output in given else output for output in step.outputs)) for step in steps]
-    return [step for position, step in enumerate(cut) if position in needed], seen
-
-
-def _toposort(steps: Sequence[OnnxStep], makers: Mapping[str, int]) -> list[OnnxStep]:
     before = [{makers[name] for name in step.reads if name in makers} for step in steps]
     if all(maker < index for index, some in enumerate(before) for maker in some):
         return list(steps)  # already sorted
-    try:
-        return [steps[index] for index in TopologicalSorter(dict(enumerate(before))).static_order()]
-    except CycleError as error:
-        circle = ", ".join(steps[index].label for index in sorted({*error.args[1]})[:5])
-        raise ImportModelError(f"These nodes wait for each other in a circle: {circle}.") from None
+    return toposort(dict(enumerate(steps)), dict(enumerate(before)))
 
 
-def check_supported(steps: Iterable[OnnxStep], supported: Any) -> None:
-    """Raise UnknownOperatorError, which names all unsupported operators, if there are any."""
-    missing: dict[str, str] = {}
-    for step in steps:
-        why = supported(step)
-        if why:
-            missing.setdefault(step.qualified_name, why)
-    if missing:
-        operators = ", ".join(f"{op} ({why})" if why != "unknown" else op for op, why in sorted(missing.items()))
-        raise UnknownOperatorError(f"There is nothing here for these operators of ONNX: {operators}.")
+def cut_steps(
+    steps: Sequence[OnnxStep], given: set[str], wanted: Iterable[str]
+) -> tuple[list[OnnxStep], Collection[str]]:
+    """Return the steps needed to compute the wanted values from the given ones, and all names that they read."""
+    makers = {output: step for step in steps for output in step.outputs if output and output not in given}
+    needed = find_needed(wanted, lambda name: makers[name].reads if name in makers else ())
+    cut = [step._replace(outputs=tuple("" if output in given else output for output in step.outputs)) for step in steps]
+    return [step for step in cut if not needed.keys().isdisjoint(filter(None, step.outputs))], needed.keys()

@@ -12,8 +12,7 @@ from ...tensor.base import TensorNode
 from ...tensor.operators.convolution import add_overlapping_windows
 from ...tensor.sliding import SAME, make_window
 from ...tensor.sparse_selector import AxisSelection
-from .import_graph import OnnxBuilder, import_rule
-from .import_rules import attributes_of
+from .import_graph import OnnxBuilder, attributes_of, import_rule
 from .steps import OnnxStep
 
 PAIRED = {"kernel_shape": 1, "strides": 1, "dilations": 1, "output_padding": 0, "output_shape": 1, "pads": 0}
@@ -42,12 +41,8 @@ def windows(builder: OnnxBuilder, step: OnnxStep) -> Sequence[Any]:
 
 
 def _slide_sequence(builder: OnnxBuilder, step: OnnxStep, x: TensorNode) -> Sequence[Any]:
-    weights = [builder.operand(step, position) for position in range(1, len(step.inputs))]
-    inputs = [
-        arithmetic.expand_dims(x, 2),
-        *(arithmetic.expand_dims(weight, 2) for weight in weights[:1]),
-        *weights[1:],
-    ]
+    inputs = [x, *(builder.operand(step, position) for position in range(1, len(step.inputs)))]
+    inputs[:2] = [arithmetic.expand_dims(value, 2) for value in inputs[:2]]
     return [arithmetic.squeeze(_slide_image(builder, step, [None, 0], inputs), 2)]
 
 
@@ -59,10 +54,10 @@ def _slide_image(builder: OnnxBuilder, step: OnnxStep, axes: Sequence[int | None
         copied.CopyFrom(attribute)
         if name in PAIRED:
             count = len(attribute.ints) // (1 + (name == "pads"))
-            starts = range(0, len(attribute.ints), count)
-            copied.ints[:] = [
-                PAIRED[name] if axis is None else attribute.ints[first + axis] for first in starts for axis in axes
-            ]
+            entries: list[int] = []
+            for first in range(0, len(attribute.ints), count):
+                entries += [PAIRED[name] if axis is None else attribute.ints[first + axis] for axis in axes]
+            copied.ints[:] = entries
     names = [f"{name}/image" if value is not None else "" for name, value in zip(step.inputs, values)]
     builder.values |= {name: value for name, value in zip(names, values) if name}
     return builder.by_row(step._replace(attributes=changed, inputs=tuple(names), outputs=step.outputs[:1]))[0]  # type: ignore[no-any-return]
@@ -130,7 +125,6 @@ def _transpose_convolve_volume(builder: OnnxBuilder, step: OnnxStep, x: TensorNo
     images = slicing.reshape(arithmetic.transpose(x, 0, 2, 1, 3, 4), (n * depth, -1, *image))
     y = _slide_image(builder, step, [1, 2], [images, slicing.reshape(w, (w.shape[0], -1, *w.shape[3:]))])
     y = slicing.reshape(y, (n, depth, -1, w.shape[2], *y.shape[2:]))
-    y = add_overlapping_windows(
-        arithmetic.transpose(y, 0, 1, 3, 2, 4, 5), 1, AxisSelection((0, 1), 2, (stride, dilation), -pads[0]), out
-    )
+    selection = AxisSelection((0, 1), 2, (stride, dilation), -pads[0])
+    y = add_overlapping_windows(arithmetic.transpose(y, 0, 1, 3, 2, 4, 5), 1, selection, out)
     return arithmetic.transpose(y, 0, 2, 1, 3, 4)

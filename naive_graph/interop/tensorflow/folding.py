@@ -99,8 +99,6 @@ def evaluate_operator(row: OperatorDef, values: Mapping[str, Any], label: str) -
 
 
 def _to_constant_leaf(value: Any) -> Any:
-    return (
-        [_to_constant_leaf(part) for part in value]
-        if isinstance(value, list)
-        else LeafNode.constant(np.asarray(value, float))
-    )
+    if isinstance(value, list):
+        return [_to_constant_leaf(part) for part in value]
+    return LeafNode.constant(np.asarray(value, float))

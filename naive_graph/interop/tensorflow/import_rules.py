@@ -14,8 +14,10 @@ from ...core.catalogue import held
 from ...errors import ImportAttributeError, ImportModelError
 from ...tensor.base import TensorNode, size_of
 from ...tensor.operators.table import TABLE
+from ..builder import truncate_fraction
+from ..steps import check_entries
 from ..weights import Weight
-from .building import TensorFlowBuilder, import_rule, mapping_of
+from .building import TensorFlowBuilder, import_rule, is_integer, mapping_of
 from .folding import FOLDED
 from .steps import PASSED, GraphStep, value_name
 from .values import MOST_REPEATED, dtype
@@ -48,11 +50,9 @@ def _pass_on(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
 @import_rule("Identity", "Snapshot", "PlaceholderWithDefault")
 def _identity(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     value = builder.input(step, 0)
-    return (
-        _pass_on(builder, step)
-        if isinstance(value, (np.ndarray, Weight))
-        else builder.apply_operator(step, TABLE["identity"], {"x": value})
-    )
+    if isinstance(value, (np.ndarray, Weight)):
+        return _pass_on(builder, step)
+    return builder.apply_operator(step, TABLE["identity"], {"x": value})
 
 
 # --- shapes -------------------------------------------------------------------
@@ -96,9 +96,8 @@ def _fill(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
 def _range(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     start, limit, delta = (builder.known_array(step, position).reshape(()) for position in range(3))
     if not delta or not (abs((float(limit) - float(start)) / float(delta)) <= MOST_REPEATED):
-        raise ImportModelError(
-            f"{step.label}: {start} to {limit} by {delta} is no range of {MOST_REPEATED:,} or fewer."
-        )
+        wanted = f"{start} to {limit} by {delta}"
+        raise ImportModelError(f"{step.label}: {wanted} is no range of {MOST_REPEATED:,} or fewer.")
     return [np.arange(start.item(), limit.item(), delta.item()).astype(start.dtype)]
 
 
@@ -131,36 +130,35 @@ def _cast(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
             return [builder.known_array(step, 0).astype(kind)]
     if kind.kind == "b":
         return builder.apply_operator(step, TABLE["not_equal"], {"a": value, "b": 0.0})
-    if kind.kind != "f" and value not in builder.whole:
-        return builder.truncate(step, value)
-    (converted,) = builder.apply_operator(step, TABLE["identity"], {"x": value})
-    if kind.kind == "f":
-        builder.whole.discard(converted)
-    return [converted]
+    if kind.kind != "f" and not is_integer(step, "SrcT"):
+        return [truncate_fraction(value, step.name)]
+    return builder.apply_operator(step, TABLE["identity"], {"x": value})
 
 
 @import_rule("Div", "TruncateDiv", "Pow", "Mean")
 def _with_fractions(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     """Div, TruncateDiv, Pow and Mean: results of integers are truncated towards 0."""
-    values = [builder.input(step, position) for position in range(1 if step.op == "Mean" else len(step.inputs))]
     if step.op == "TruncateDiv":
         step = step._replace(op="Div")
-    if not all(map(builder.is_integer, values)):
+    if not is_integer(step):
         return builder.by_row(step)
+    result: Any
     if step.op != "Mean":
         (result,) = builder.by_row(step._replace(name=f"{step.name}/fractions"))
-        return [result] if isinstance(result, np.ndarray) else builder.truncate(step, result)
-    (total,) = builder.by_row(step._replace(op="Sum", name=f"{step.name}/sum"))  # sum * (1 / count) may round below
-    count = size_of(values[0].shape) // size_of(total.shape)
-    if isinstance(total, np.ndarray):
-        return [FOLDED["div"](total, np.array(count, total.dtype))]
-    return builder.truncate(step, TABLE["div"](total, float(count)))
+    else:  # sum * (1 / count) may round below
+        (total,) = builder.by_row(step._replace(op="Sum", name=f"{step.name}/sum"))
+        count = size_of(builder.input(step, 0).shape) // size_of(total.shape)
+        if isinstance(total, np.ndarray):
+            return [FOLDED["div"](total, np.array(count, total.dtype))]
+        result = TABLE["div"](total, float(count))
+    return [result if isinstance(result, np.ndarray) else truncate_fraction(result, step.name)]
 
 
 @import_rule("StopGradient")
 def _stop_gradient(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
-    x = builder.operand(step, 0)
-    return [builder.carry_integer_mark(x, held(x), step.name)]
+    result = held(builder.operand(step, 0))
+    result.name = step.name
+    return [result]
 
 
 # --- operators that differ from their counterpart here --------------------------------------
@@ -196,37 +194,33 @@ def _strided_slice(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]
         except IndexError as error:
             raise ImportModelError(f"{step.label}: {error}.") from None
     x = builder.operand(step, 0)
-    return [builder.carry_integer_mark(x, x[tuple(index)], step.name)]
+    result = x[tuple(index)]
+    if result is not x:
+        result.name = step.name
+    return [result]
 
 
 @import_rule("Select")
 def _select(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     """Select is where; a condition of rank 1 selects whole slices along axis 0."""
-    condition = builder.operand(step, 0)
-    rank = builder.operand(step, 1).rank
-    if condition.rank == 1 < rank:
-        condition_step = step._replace(name=f"{step.name}/condition")
-        (broadcast_condition,) = builder.apply_operator(
-            condition_step, TABLE["expand_dims"], {"x": condition, "axis": range(1, rank)}
-        )
-        return builder.apply_operator(
-            step,
-            TABLE["where"],
-            {"a": broadcast_condition, "b": builder.operand(step, 1), "c": builder.operand(step, 2)},
-        )
+    condition, b, c = (builder.operand(step, position) for position in range(3))
+    if condition.rank == 1 < b.rank:
+        wide = {"x": condition, "axis": range(1, b.rank)}
+        inner = step._replace(name=f"{step.name}/condition")
+        (condition,) = builder.apply_operator(inner, TABLE["expand_dims"], wide)
+        return builder.apply_operator(step, TABLE["where"], {"a": condition, "b": b, "c": c})
     return builder.by_row(step)
 
 
 @import_rule("OneHot")
 def _one_hot(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     """OneHot: a negative index selects nothing; our row would count it from the end."""
-    row, mapping = mapping_of(step.op)  # type: ignore[misc]
-    properties = builder.properties(step, row, mapping)
+    properties = builder.properties(step, *mapping_of(step.op))  # type: ignore[misc]
     x, depth = builder.operand(step, 0), float(properties["depth"])
     below = builder.apply_operator(step._replace(name=f"{step.name}/classes"), TABLE["less"], {"a": x, "b": 0.0})[0]
     where_step = step._replace(name=f"{step.name}/known")
     (x,) = builder.apply_operator(where_step, TABLE["where"], {"a": below, "b": depth, "c": x})
-    return builder.apply_operator(step, row, {"x": x, **properties})
+    return builder.by_row(step, x=x)
 
 
 @import_rule("Conv2DBackpropInput")
@@ -245,14 +239,12 @@ def _conv2d_backprop_input(builder: TensorFlowBuilder, step: GraphStep) -> Seque
 @import_rule("SplitV")
 def _split_by_sizes(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     """SplitV: one of the sizes may be -1, for the remaining entries."""
-    row, mapping = mapping_of(step.op)  # type: ignore[misc]
-    properties = builder.properties(step, row, mapping)
-    x, sizes = builder.operand(step, 0), np.ravel(properties["sizes"]).tolist()
-    axis = properties["axis"]
-    if sizes.count(-1) == 1 and -x.rank <= axis < x.rank:
-        rest = x.shape[axis] - sum(sizes) - 1
+    properties = builder.properties(step, *mapping_of(step.op))  # type: ignore[misc]
+    shape, axis, sizes = builder.input(step, 0).shape, properties["axis"], np.ravel(properties["sizes"]).tolist()
+    if sizes.count(-1) == 1 and -len(shape) <= axis < len(shape):
+        rest = shape[axis] - sum(sizes) - 1
         sizes = [rest if size == -1 else size for size in sizes]
-    return builder.apply_operator(step, row, {"x": x, "axis": axis, "sizes": sizes})
+    return builder.by_row(step, sizes=sizes)
 
 
 @import_rule("Unpack", "Split", "DynamicPartition")
@@ -262,9 +254,9 @@ def _split_into_count(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[A
     count = step.attributes.get(name)
     if type(count) is not int or not 0 < count <= MOST_PARTS:
         raise ImportAttributeError(step.label, name, count, f"Due are 1 to {MOST_PARTS:,} parts.")
-    row, mapping = mapping_of(step.op)  # type: ignore[misc]
     if step.op == "Unpack":
-        shape, axis = builder.input(step, 0).shape, builder.properties(step, row, mapping)["axis"]
+        properties = builder.properties(step, *mapping_of(step.op))  # type: ignore[misc]
+        shape, axis = builder.input(step, 0).shape, properties["axis"]
         if -len(shape) <= axis < len(shape) and shape[axis] != count:
             raise ImportAttributeError(step.label, name, count, f"The shape {shape} has other parts along {axis}.")
     return builder.by_row(step)
@@ -282,5 +274,5 @@ def _check_pairs(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     """TopKV2 and Cumsum compare every pair along the axis: check that the table of pairs is not too large."""
     shape, axis = builder.input(step, 0).shape, -1 if step.op == "TopKV2" else builder.known_array(step, 1)
     if shape and np.size(axis) == 1 and -len(shape) <= int(axis) < len(shape):
-        builder.check_shape((*shape, shape[int(axis)]), step.label)
+        check_entries((*shape, shape[int(axis)]), step.label)
     return builder.by_row(step)

@@ -14,11 +14,12 @@ from ...tensor.base import TensorNode
 from ...tensor.operators import register_all  # noqa: F401 - all rows
 from .. import network
 from ..network import BuiltGraph, InputLeaf, Port, Sizes
+from ..steps import check_entries, check_supported
 from ..summary import format_summary
 from ..weights import StoredWeights
-from .building import IMPORT_RULES, TensorFlowBuilder, mapping_of
-from .reading import TensorFlowContent, check_supported, read
-from .steps import PASSED, value_name
+from .building import TensorFlowBuilder, mapping_of, why_unsupported
+from .reading import TensorFlowContent, read
+from .steps import PASSED, GraphStep, value_name
 from .values import Type, dtype, type_name
 
 
@@ -28,10 +29,9 @@ class TensorFlowNetwork(network.ImportedNetwork):
     def __init__(self, name: str, content: TensorFlowContent, sizes: Mapping[str, int], most: int) -> None:
         self.content, self.size = content, len(content.steps)
         self.said = summarize_content(content, name)  # before the weights are moved out of content
-        weights = [
-            name for name, array in content.arrays.items() if array.dtype.kind == "f" and array.ndim and array.size
-        ]
-        stored = {name: content.arrays.pop(name) for name in weights}
+        arrays = content.arrays
+        weights = [name for name, array in arrays.items() if array.dtype.kind == "f" and array.ndim and array.size]
+        stored = {name: arrays.pop(name) for name in weights}
         super().__init__(name, content.slots, StoredWeights(stored, content.learned), sizes, most)
 
     def dtype(self, slot: Port) -> np.dtype[Any]:
@@ -39,13 +39,10 @@ class TensorFlowNetwork(network.ImportedNetwork):
 
     def build(self, sizes: Sizes) -> BuiltGraph:
         builder = TensorFlowBuilder(self.weights, self.content.arrays, self.most)
-        inputs: dict[str, Any] = {
-            slot.name: InputLeaf(shape, slot.name, self.dtype(slot)) for slot, shape in zip(self.slots, sizes)
-        }
-        for name, leaf in inputs.items():
-            builder.check_shape(leaf.shape, f"Placeholder {name!r}")
-            if leaf.dtype.kind != "f":
-                builder.whole.add(leaf)
+        inputs: dict[str, Any] = {}
+        for slot, shape in zip(self.slots, sizes):
+            check_entries(shape, f"Placeholder {slot.name!r}")
+            inputs[slot.name] = InputLeaf(shape, slot.name, self.dtype(slot))
         builder.values |= inputs
         with self.scopes.building():
             for step in self.content.steps:
@@ -71,17 +68,13 @@ def summarize_content(content: TensorFlowContent, title: str) -> str:
     ports = [("input", slot, type_name(slot.type)) for slot in content.slots]
     ports += [("output", Port(output, 0, None), "") for output in content.outputs]
     steps = [step for step in content.steps if step.op not in ("Const", "Placeholder", PASSED)]
-    operators = [(step.op, _here(step.op)) for step in steps]
-    missing = {op: "unknown" for op, counterpart in operators if counterpart == "not supported"}
-    return format_summary(title, "", ports, operators, content.arrays, content.learned, missing)
+    return format_summary(title, "", ports, steps, _here, why_unsupported, content.arrays, content.learned)
 
 
-def _here(op: str) -> str:
-    """How an operator is imported: the name of its row, or a phrase for the summary."""
-    mapping = mapping_of(op)
-    if mapping:
-        return mapping[0].name
-    return "computed from shapes, or passed on" if op in IMPORT_RULES else "not supported"
+def _here(step: GraphStep) -> str:
+    """How a step is imported: the name of its row, or a phrase for the summary."""
+    mapping = mapping_of(step.op)
+    return mapping[0].name if mapping else "computed from shapes, or passed on"
 
 
 def from_tensorflow(
@@ -103,8 +96,8 @@ def from_tensorflow(
     made anew for arrays of another shape; the parameters stay the same.
     parameters: the names of the Consts that are learned; without it the weights of
     products, convolutions, recurrent rows, normalisations and embeddings, but not
-    masks, angles, scales and running means. most: how many bytes its tensors may
-    have in all, besides the weights.
+    masks, angles, scales and running means. most: how many bytes the file's
+    constants may make in all, besides its weights.
 
     Nodes keep their names, and stand in the scopes that these name. What is
     computed from shapes alone is computed now; a PlaceholderWithDefault is its
@@ -125,5 +118,5 @@ def make_network(
     content: TensorFlowContent, name: str, sizes: Mapping[str, int], most: int = network.MOST
 ) -> TensorFlowNetwork:
     """The network that a file's content describes, as from_tensorflow gives it."""
-    check_supported(content.steps)
+    check_supported(content.steps, why_unsupported, "TensorFlow")
     return TensorFlowNetwork(name, content, sizes, most)

@@ -11,16 +11,15 @@ from tensorboard.compat.proto import graph_pb2
 
 from ...core.did_you_mean import suggest
 from ...core.files import path_of
-from ...errors import ImportAttributeError, ImportModelError, ShapeError, UnknownOperatorError
+from ...errors import ImportAttributeError, ImportModelError, ShapeError
 from ...tensor.base import checked_shape
 from ..infer_trainable import describe_use, find_trainable
-from ..network import Port, check_names, check_parameter_names, join_names
-from .building import IMPORT_RULES, mapping_of
+from ..network import Port, check_names, check_parameter_names
+from .building import mapping_of
 from .import_rules import COUNTED, MOST_PARTS  # importing it registers the import rules
-from .steps import PASSED, GraphStep, collect_steps, node_of, sort_needed
+from .steps import PASSED, GraphStep, collect_steps, node_of, sort_needed, value_name
 from .values import Type, dtype, tensor
 
-VARIABLES = ("VarHandleOp", "ReadVariableOp", "Variable", "VariableV2", "RestoreV2")
 SILENT = ("Const", "NoOp", "Assert", "Placeholder", "PlaceholderWithDefault")  # never outputs by default
 PASSING = ("Cast", "Snapshot", PASSED)  # treated as Identity when weights are traced: our tensors have one type
 TEXTS = (".pbtxt", ".txt", ".prototxt")
@@ -46,9 +45,8 @@ def read(
     """Parse a path, the bytes of a file, or a GraphDef. Raises ImportModelError."""
     graph = graph_of(source)
     steps = collect_steps(graph)
-    for input_name in check_names(
-        [] if inputs is None else inputs, "inputs are the names of nodes, such as 'dense/Relu'"
-    ):
+    given = [] if inputs is None else check_names(inputs, "inputs are the names of nodes, such as 'dense/Relu'")
+    for input_name in given:
         if input_name not in steps:
             raise ImportModelError(f"There is no node {input_name!r} in this graph.{suggest(input_name, steps)}")
         kind = steps[input_name].attributes.get("dtype", steps[input_name].attributes.get("T", Type(1)))
@@ -58,11 +56,10 @@ def read(
     shape_by_name = _shapes(steps, shapes)
     slots = [_make_port(step, shape_by_name.get(step.name)) for step in order if step.op == "Placeholder"]
     arrays = {step.name: _array(step) for step in order if step.op == "Const"}
-    learned = (
-        _find_trainable_consts(order, arrays, wanted)
-        if parameters is None
-        else check_parameter_names(parameters, arrays, "Const")
-    )
+    if parameters is None:
+        learned: Collection[str] = _find_trainable_consts(order, arrays, wanted)
+    else:
+        learned = check_parameter_names(parameters, arrays, "Const")
     order = [step._replace(attributes={}) if step.op == "Const" else step for step in order]  # frees its bytes
     return TensorFlowContent(slots, arrays, learned, order, wanted)
 
@@ -103,11 +100,8 @@ def _resolve_outputs(steps: Mapping[str, GraphStep], top: Sequence[str], outputs
         sinks = [name for name in top if name not in read and steps[name].op not in SILENT]
         if not sinks:
             raise ImportModelError("The graph has no node that no other takes. Say what is asked for: outputs='y'.")
-        return {
-            f"{name}:{index}" if index else name: (name, index)
-            for name in sinks
-            for index in range(_result_count(steps[name]))
-        }
+        places = [(name, index) for name in sinks for index in range(_result_count(steps[name]))]
+        return {value_name(name, index): (name, index) for name, index in places}
     wanted = {}
     for written in check_names(outputs, "outputs are the names of nodes, such as 'dense/Softmax'"):
         name, _, index_text = written.partition(":")
@@ -129,29 +123,14 @@ def _result_count(step: GraphStep) -> int:
     return count if type(count) is int and 0 < count <= MOST_PARTS else 1
 
 
-def check_supported(order: Iterable[GraphStep]) -> None:
-    """Raise UnknownOperatorError, which names all unsupported operators, if there are any."""
-    missing: dict[str, list[str]] = {}
-    for step in order:
-        if step.op not in IMPORT_RULES and mapping_of(step.op) is None:
-            missing.setdefault(step.op, []).append(step.name)
-    if missing:
-        operators = "; ".join(
-            f"{op} ({join_names(names[:2])}{' ...' * (len(names) > 2)})" for op, names in missing.items()
-        )
-        hint = f" Variables hold no numbers in a graph. {FREEZE}" if missing.keys() & set(VARIABLES) else ""
-        raise UnknownOperatorError(f"There is nothing here for these operators of TensorFlow: {operators}.{hint}")
-
-
 def _shapes(steps: Mapping[str, GraphStep], shapes: Any) -> dict[str, tuple[int, ...]]:
     """Check the argument `shapes`; return it as shapes by Placeholder. Raises ImportModelError."""
     if shapes is not None and not isinstance(shapes, Mapping):
         raise ImportModelError(f"shapes are given by name, {{'x': (1, 28, 28, 1)}}, not as {shapes!r:.60}.")
     for placeholder in shapes or ():
         if placeholder not in steps or steps[placeholder].op != "Placeholder":
-            raise ImportModelError(
-                f"There is no Placeholder {placeholder!r} in this graph.{suggest(str(placeholder), steps)}"
-            )
+            hint = suggest(str(placeholder), steps)
+            raise ImportModelError(f"There is no Placeholder {placeholder!r} in this graph.{hint}")
     return {name: checked_shape(shape) for name, shape in (shapes or {}).items()}
 
 

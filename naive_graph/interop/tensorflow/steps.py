@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from graphlib import CycleError, TopologicalSorter
 from itertools import count
 from typing import Any, NamedTuple
 
 from ...errors import ImportModelError
 from ..network import join_names
+from ..steps import find_needed, toposort
 from .values import attribute
 
 # Limits of inlining: nested functions in a kilobyte can expand to 2**100 nodes, or to a name of a terabyte.
@@ -36,6 +36,11 @@ class GraphStep(NamedTuple):
     @property
     def opset(self) -> None:
         """None: TensorFlow has no opsets."""
+
+    @property
+    def qualified_name(self) -> str:
+        """The operator; there are no domains."""
+        return self.op
 
     @property
     def label(self) -> str:
@@ -126,10 +131,8 @@ def _enter_function(step: GraphStep, function: Any, body: Body) -> Body:
         )
     inner = Body(function.node_def, body.functions)
     inner.prefix, inner.depth = f"{step.name}/", body.depth + 1
-    inner.attributes = {
-        **{definition.name: attribute(definition.default_value) for definition in signature.attr},
-        **step.attributes,
-    }
+    defaults = {definition.name: attribute(definition.default_value) for definition in signature.attr}
+    inner.attributes = {**defaults, **step.attributes}
     inner.results = {node.name: _result_names(node, body.functions) for node in function.node_def}
     return inner
 
@@ -137,11 +140,9 @@ def _enter_function(step: GraphStep, function: Any, body: Body) -> Body:
 def _result_names(node: Any, functions: Mapping[str, Any]) -> Sequence[str]:
     """The names of a node's results: of a function call, the function's outputs."""
     function = functions.get(node.attr["f"].func.name if node.op in CALLS else node.op)
-    return (
-        RESULTS.get(node.op, ())
-        if function is None
-        else [output_arg.name for output_arg in function.signature.output_arg]
-    )
+    if function is None:
+        return RESULTS.get(node.op, ())
+    return [output_arg.name for output_arg in function.signature.output_arg]
 
 
 def _add_step(step: GraphStep, steps: dict[str, GraphStep], depth: int) -> None:
@@ -158,14 +159,6 @@ def _add_step(step: GraphStep, steps: dict[str, GraphStep], depth: int) -> None:
 
 def sort_needed(steps: Mapping[str, GraphStep], wanted: Sequence[str]) -> list[GraphStep]:
     """Return the steps that these need, in topological order. Raises ImportModelError for a cycle."""
-    needed, waiting = dict.fromkeys(wanted), list(wanted)
-    while waiting:
-        for name in map(node_of, steps[waiting.pop()].inputs):
-            if name not in needed:
-                needed[name] = None
-                waiting.append(name)
-    sources = {name: [*map(node_of, steps[name].inputs)] for name in steps if name in needed}
-    try:
-        return [steps[name] for name in TopologicalSorter(sources).static_order()]
-    except CycleError as error:
-        raise ImportModelError(f"The graph runs in a circle: {join_names(error.args[1])}.") from None
+    sources = {name: [*map(node_of, step.inputs)] for name, step in steps.items()}
+    needed = find_needed(wanted, sources.__getitem__)
+    return toposort(steps, {name: sources[name] for name in steps if name in needed})

@@ -1,21 +1,88 @@
-"""Read an ONNX file as a Sequential: recognise its layers in a chain of operators."""
+"""A Sequential as an ONNX file with one operator for each layer, and such a chain of operators as a Sequential.
+
+In the file there is a batch axis, and images are NCHW (channels first).
+Here they are channels last: so images are transposed at the input, and before a dense
+layer flattens them.
+"""
 
 from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from math import prod
 from typing import Any
 
+import numpy as np
+from onnx import GraphProto
+
 from ...errors import ImportModelError, SequentialError, SequentialWarning
-from ...sequential.layers import Activation, AveragePooling2D, Conv2D, Dense, Dropout, Layer, MaxPooling2D
+from ...sequential.layers import (
+    Activation,
+    AveragePooling2D,
+    Conv2D,
+    Dense,
+    Dropout,
+    Layer,
+    LayerInNetwork,
+    MaxPooling2D,
+    Pooling,
+)  # fmt: skip
 from ...sequential.model import Sequential
+from ...sequential.network import Network
 from .custom_ops import DOMAIN
-from .export_layers import SAID
-from .import_graph import attribute_value
+from .export_graph import GraphBuilder, ModelBuilder, common_order, graph
+from .export_values import InputValue, StoredValue, Value
+from .import_graph import attributes_of
 from .reading import OnnxContent, read
 from .steps import OnnxStep
+
+FIRST = (0, 3, 1, 2)  # the permutation from NHWC to NCHW
+SAMPLES = "N"  # the name of the dynamic batch dimension
+SAID = "sequential"  # metadata key of the network's training settings
+KEY = f"{DOMAIN}.{SAID}"
+OPERATORS = {
+    Dense: "Gemm", Conv2D: "Conv", MaxPooling2D: "MaxPool", AveragePooling2D: "AveragePool", Dropout: "Dropout",
+}  # fmt: skip
+
+
+# --- writing ---
+
+
+def write_layers(model_builder: ModelBuilder, network: Network) -> GraphProto:
+    """Write a Sequential as a graph with one node for each layer."""
+    builder = GraphBuilder(model_builder)
+    value: Value = InputValue(builder, (SAMPLES, *network.input_shape), network.streams.data)
+    for placed, weights in zip(network.layers, network.weights):
+        value = _write_layer(builder, placed, value, weights)
+    return graph(builder, "sequential", [value], [network.streams.result])
+
+
+def _write_layer(builder: GraphBuilder, placed_layer: LayerInNetwork, x: Value, weights: Mapping[str, Any]) -> Value:
+    layer: Any = placed_layer.layer
+    operator = layer.activation.capitalize() if isinstance(layer, Activation) else OPERATORS[type(layer)]
+    attributes: dict[str, Any] = {}
+    order = common_order([x])
+    if isinstance(layer, Dense) and len(x.shape) > 2:
+        flat_shape = SAMPLES, prod(placed_layer.input_shape)
+        x, order = builder.emit("Flatten", [x], [flat_shape], f"{placed_layer.number}.Flatten")[0], None
+    elif isinstance(layer, Conv2D):
+        order, attributes = FIRST, {
+            "kernel_shape": [*layer.kernel_size], "strides": [*layer.strides], "pads": [*layer.padding] * 2
+        }  # fmt: skip
+    elif isinstance(layer, Pooling):
+        order, attributes = FIRST, {"kernel_shape": [*layer.pool_size], "strides": [*layer.pool_size]}
+    elif operator == "Softmax":
+        attributes = {"axis": 1 if order else -1}
+    operands: list[Any] = [x]
+    operands += [StoredValue(builder, array, f"{placed_layer.number}.{name}", True) for name, array in weights.items()]
+    operands += [np.array(layer.rate)] if isinstance(layer, Dropout) else []
+    label = f"{placed_layer.number}.{type(layer).__name__}"
+    shapes = [(SAMPLES, *placed_layer.output_shape)]
+    return builder.emit(operator, operands, shapes, label, orders={0: order}, turned=[order], **attributes)[0]
+
+
+# --- reading ---
 
 
 def sequential_from_onnx(source: Any) -> Sequential:
@@ -41,9 +108,6 @@ def sequential_from_onnx(source: Any) -> Sequential:
         for name, array in weight.items():
             mine[name][...] = array
     return network
-
-
-KEY = f"{DOMAIN}.{SAID}"
 
 
 class LayerReader:
@@ -88,7 +152,7 @@ class LayerReader:
 
     def said(self, step: OnnxStep, **usual: Any) -> Any:
         """Return the step's attributes with these defaults; None if any other attribute is not at its default."""
-        attributes = {name: attribute_value(step, attribute) for name, attribute in step.attributes.items()}
+        attributes = attributes_of(step)
         odd = {name for name, value in attributes.items() if name in USUAL and value not in USUAL[name]}
         return None if odd - usual.keys() else {**usual, **attributes}
 
@@ -119,7 +183,7 @@ def _reject_step(reader: LayerReader, step: OnnxStep) -> bool:
 
 
 def _read_transpose(reader: LayerReader, step: OnnxStep) -> bool:
-    perm = attribute_value(step, step.attributes["perm"]) if "perm" in step.attributes else None
+    perm = attributes_of(step).get("perm")
     if perm not in ([0, 3, 1, 2], [0, 2, 3, 1]) or (perm == [0, 3, 1, 2]) == reader.first:
         return False
     reader.first = not reader.first
@@ -129,7 +193,7 @@ def _read_transpose(reader: LayerReader, step: OnnxStep) -> bool:
 def _read_flatten(reader: LayerReader, step: OnnxStep) -> bool:
     """Flatten, or a Reshape that does the same."""
     if step.op == "Flatten":
-        return attribute_value(step, step.attributes["axis"]) == 1 if "axis" in step.attributes else True
+        return bool(attributes_of(step).get("axis", 1) == 1)
     shape = reader.array(step, 1)
     return shape is not None and len(shape) == 2 and shape[1] in (-1, prod(reader.shape))
 
@@ -148,41 +212,26 @@ def _read_dense(reader: LayerReader, step: OnnxStep) -> bool:
 
 def _read_conv2d(reader: LayerReader, step: OnnxStep) -> bool:
     attributes, w, b = reader.said(step, strides=[1, 1], pads=[0] * 4), reader.array(step, 1), reader.array(step, 2)
-    if (
-        not reader.first
-        or attributes is None
-        or w is None
-        or w.ndim != 4
-        or attributes["pads"][:2] != attributes["pads"][2:]
-    ):
+    if not reader.first or attributes is None or w is None or w.ndim != 4:
         return False
+    strides, before, after = tuple(attributes["strides"]), tuple(attributes["pads"][:2]), tuple(attributes["pads"][2:])
     biases = {} if b is None else {"b": b}
-    layer = Conv2D(
-        len(w),
-        w.shape[2:],
-        strides=tuple(attributes["strides"]),
-        use_bias=len(biases),
-        padding=tuple(attributes["pads"][:2]),
-    )
-    return reader.add(layer, W=w, **biases)
+    layer = Conv2D(len(w), w.shape[2:], strides=strides, use_bias=len(biases), padding=before)
+    return before == after and reader.add(layer, W=w, **biases)
 
 
 def _read_pooling(reader: LayerReader, step: OnnxStep) -> bool:
     attributes = reader.said(step, strides=[1, 1], pads=[0] * 4)
-    if (
-        not reader.first
-        or attributes is None
-        or attributes["strides"] != attributes["kernel_shape"]
-        or any(attributes["pads"])
-    ):
+    if not reader.first or attributes is None or any(attributes["pads"]):
         return False
     kind = MaxPooling2D if step.op == "MaxPool" else AveragePooling2D
-    return reader.add(kind(tuple(attributes["kernel_shape"])))
+    size = attributes["kernel_shape"]
+    return attributes["strides"] == size and reader.add(kind(tuple(size)))
 
 
 def _read_activation(reader: LayerReader, step: OnnxStep) -> bool:
     rank = len(reader.shape) + 1
-    axis = attribute_value(step, step.attributes["axis"]) if "axis" in step.attributes else -1
+    axis = attributes_of(step).get("axis", -1)
     channels = 1 if reader.first and rank == 4 else rank - 1
     return (step.op != "Softmax" or axis % rank == channels) and reader.add(Activation(step.op.lower()))
 

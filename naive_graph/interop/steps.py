@@ -1,0 +1,69 @@
+"""What both readers do with the steps of a file: find those that are needed, sort them, check that all are known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
+from math import prod
+from typing import Any
+
+from ..errors import ImportModelError, UnknownOperatorError
+from ..tensor.operators.mapping import ALL, ForeignOperator, Input
+from ..tensor.operators.operator_def import OperatorDef
+
+MOST_ENTRIES = 2**27  # limit for one tensor
+Step = Any  # an OnnxStep or a GraphStep: op, name, label, inputs and outputs (names of values), attributes, opset
+
+
+def find_needed(wanted: Iterable[str], reads: Callable[[str], Iterable[str]]) -> dict[str, None]:
+    """All names that these are computed from, and themselves. reads: the names that one is computed from at once."""
+    needed = dict.fromkeys(wanted)
+    waiting = [*needed]
+    while waiting:
+        new = [name for name in dict.fromkeys(reads(waiting.pop())) if name not in needed]
+        needed.update(dict.fromkeys(new))
+        waiting += new
+    return needed
+
+
+def toposort(steps: Mapping[Any, Step], before: Mapping[Any, Collection[Any]]) -> list[Step]:
+    """Sort steps topologically. before: the keys of the steps before each. Raises ImportModelError for a cycle."""
+    try:
+        return [steps[key] for key in TopologicalSorter(before).static_order()]
+    except CycleError as error:
+        circle = ", ".join(steps[key].label for key in sorted({*error.args[1]})[:5])
+        raise ImportModelError(f"These nodes wait for each other in a circle: {circle}.") from None
+
+
+def check_supported(steps: Iterable[Step], why_unsupported: Callable[[Step], str], framework: str) -> None:
+    """Raise UnknownOperatorError, which names all unsupported operators, if there are any."""
+    missing: dict[str, str] = {}
+    for step in steps:
+        why = why_unsupported(step)
+        if why:
+            missing.setdefault(step.qualified_name, why)
+    if missing:
+        operators = ", ".join(f"{op} ({why})" if why != "unknown" else op for op, why in sorted(missing.items()))
+        raise UnknownOperatorError(f"There is nothing here for these operators of {framework}: {operators}.")
+
+
+def check_entries(shape: Sequence[int], what: str) -> None:
+    """Raise ImportModelError if a tensor of this shape would be too large."""
+    if prod(shape) > MOST_ENTRIES:
+        raise ImportModelError(f"{what} would have the shape {tuple(shape)}: more than {MOST_ENTRIES:,} entries.")
+
+
+def operand_sources(
+    definition: OperatorDef, mapping: ForeignOperator, count: int, opset: int | None
+) -> dict[str, Sequence[Any]]:
+    """Which of a step's `count` inputs each operand is, by its name; the first takes all if they are more.
+
+    Positions, or Permuted ones.
+    """
+    homes = [home.position for home in mapping.homes(opset).values() if isinstance(home, Input)]
+    properties = {position % count for position in homes if -count <= position < count}
+    rest = [position for position in range(count) if position not in properties]
+    names = definition.operand_names
+    if ALL in (mapping.operands or ()) or (not mapping.operands and len(rest) > len(names)):
+        return {names[0]: rest}
+    return {name: [source] for name, source in zip(names, mapping.operands or rest)}
