@@ -51,7 +51,7 @@ EXPLAINED = os.path.join(HOUSE, "core", "did_you_mean.py")
 # Modules that compute what exercises ask for. An answer may not call them; `sandbox` removes them.
 REFUSED_ROOMS = ("engines", "program", "tensor", "training", "sequential", "interop")
 REFUSED_FILES = (
-    "core/plan", "core/sweep", "core/nan_trace", "core/arithmetics/dual", "graph/derive",
+    "core/plan", "core/sweep", "core/nan_trace", "core/interpreters/dual", "graph/derive",
     "graph/run_checks", "graph/check", "graph/jit", "graph/simplify",
 )  # fmt: skip
 REFUSED = tuple(HOUSE + part.replace("/", os.sep) for part in (*REFUSED_FILES, *(f"{room}/" for room in REFUSED_ROOMS)))

@@ -47,7 +47,7 @@ CHECKER = (
     "near_misses",
 )  # fmt: skip
 ABSENT = [f"naive_graph.{part.replace('/', '.')}" for part in (*REFUSED_FILES, *REFUSED_ROOMS, "views", "cli")]
-ABSENT.remove("naive_graph.core.arithmetics.dual")  # cases are computed with it
+ABSENT.remove("naive_graph.core.interpreters.dual")  # cases are computed with it
 ABSENT += [f"naive_graph.classroom.{part}" for part in CHECKER]
 # What Python and the packages that it loads need of a system, where it is there.
 SYSTEM = (

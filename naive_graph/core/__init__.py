@@ -28,7 +28,7 @@ The other files:
         methods        operators as methods, `x.sin()`
         numpy_protocol NumPy functions of our values
         reserved_names names of tensor operators
-        arithmetics    rules applied to other things than floats: dual numbers, formulas, code
+        interpreters   rules applied to other things than floats: dual numbers, formulas, code
     infrastructure
         optional_deps  optional dependencies; delayed Ctrl-C
         lazy_exports   names of packages, imported on first use

@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
-from ..core.arithmetics.dual import DualNumber, slope_of
 from ..core.did_you_mean import explains
+from ..core.interpreters.dual import DualNumber, slope_of
 from ..core.lock import GUARD
 from ..core.number import as_list, number, shortened
 from ..core.plan import Plan, plan_for

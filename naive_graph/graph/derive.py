@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from ..core.arithmetics.dual import DualNumber, slope_of
 from ..core.did_you_mean import explains
+from ..core.interpreters.dual import DualNumber, slope_of
 from ..core.lock import GUARD
 from ..core.number import as_list, number, shortened
 from ..core.optional_deps import GcPause

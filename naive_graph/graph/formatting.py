@@ -10,7 +10,7 @@ from shutil import get_terminal_size
 from textwrap import fill
 from typing import TypeVar
 
-from ..core.arithmetics.text import formula, show_formula
+from ..core.interpreters.text import formula, show_formula
 from ..core.lock import GUARD
 from ..core.number import shortened
 from ..core.plan import Plan, check_set, plan_for
@@ -193,8 +193,8 @@ def _table(head: list[str], lines: list[list[str]], size: int) -> str:
 
 def generate_code(tables: Tables, row: int, language: str, wrt: Sequence[int] | None, name: str) -> Printed:
     """The row's value and gradient as code. wrt: rows of leaves; None: all leaves that it depends on."""
-    from ..core.arithmetics.code import code, is_name
-    from ..core.arithmetics.translate import LANGUAGES
+    from ..core.interpreters.code import code, is_name
+    from ..core.interpreters.translate import LANGUAGES
 
     if not isinstance(language, str) or language not in LANGUAGES:
         raise NodeError(f'Code is written in "c" or "javascript", not {shortened(language)}.')

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core.arithmetics.text import ATOM, PRODUCT, SUM, FormulaText, tex_name
-from ..core.arithmetics.text import STYLES as TEXT_STYLES
+from ..core.interpreters.text import ATOM, PRODUCT, SUM, FormulaText, tex_name
+from ..core.interpreters.text import STYLES as TEXT_STYLES
 from ..core.sweep import Evaluated, forward_sweep
 from .base import TensorNode
 from .index import Ids

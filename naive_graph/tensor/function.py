@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import cache, cached_property
 from typing import Any, NamedTuple
 
-from ..core.arithmetics.text import formula
+from ..core.interpreters.text import formula
 from ..core.number import number
 from ..core.origin import user_frame_above
 from ..core.plan import Plan, plan_for

@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 
 import naive_graph as ng
 from naive_graph import Constant, Graph, PlaceHolder, Variable, gradients, where
-from naive_graph.core.arithmetics.text import tex_name
+from naive_graph.core.interpreters.text import tex_name
 from naive_graph.core.rules import Arithmetic
 from naive_graph.errors import NodeError
 

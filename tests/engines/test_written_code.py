@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 
 import naive_graph as ng
 from naive_graph import Constant, Graph, PlaceHolder, Variable, where
-from naive_graph.core.arithmetics import translate
 from naive_graph.core.catalogue import BUILT_IN
+from naive_graph.core.interpreters import translate
 from naive_graph.core.plan import Plan
 from naive_graph.core.rules import BY_NUMBER, RULES
 from naive_graph.core.sweep import differentiate, evaluate

@@ -45,7 +45,7 @@ def test_a_chain_of_a_hundred_thousand_needs_no_recursion():
 
 
 def test_a_very_long_formula_is_written_from_where_it_nears_its_end(monkeypatch):
-    monkeypatch.setattr("naive_graph.core.arithmetics.text.MAX_NODES", 100)
+    monkeypatch.setattr("naive_graph.core.interpreters.text.MAX_NODES", 100)
     _, y = chain(40)
     whole = y.formula()
     assert "nodes before" not in whole

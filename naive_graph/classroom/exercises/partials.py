@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from ...core.arithmetics.dual import DualNumber
+from ...core.interpreters.dual import DualNumber
 from ..cases import ExerciseCall, ExerciseCase, Formula, make_random, plain_case
 from ..exercise import Exercise
 

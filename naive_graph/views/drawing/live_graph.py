@@ -1,6 +1,6 @@
 """Compile a graph for the browser: rules and trainers as JavaScript, the graph as JSON data for a page to compute.
 
-Rules and formulas are what Python runs, written down by `core.arithmetics.code`. No text of
+Rules and formulas are what Python runs, written down by `core.interpreters.code`. No text of
 the learner's gets into them but the names of operators, as strings.
 """
 
@@ -15,7 +15,7 @@ from itertools import chain, pairwise
 from math import isfinite
 from typing import Any
 
-from ...core.arithmetics.code import trace_to_javascript
+from ...core.interpreters.code import trace_to_javascript
 from ...core.plan import Plan, absorptions_between, plan_for
 from ...core.rules import Rule
 from ...core.tables import PLACEHOLDER, VARIABLE, Tables

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ...core.arithmetics.text import ATOM, PLAIN, FormulaText, plain_number
+from ...core.interpreters.text import ATOM, PLAIN, FormulaText, plain_number
 from ...core.rules import BY_NUMBER
 from ...core.tables import CONSTANT, Tables
 from ...graph.nodes import Node

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...core.arithmetics.text import TEX, FormulaText
+from ...core.interpreters.text import TEX, FormulaText
 from ...core.rules import Rule
 from ..assets import translate_page_text
 from ..drawing.names import ordinal

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import accumulate
 
-from ...core.arithmetics.text import tex_name
+from ...core.interpreters.text import tex_name
 from ...graph.node_factory import handle
 from ..assets import translate_page_text
 from ..drawing.names import formula_line

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from ...core.arithmetics.dual import DualNumber
 from ...core.did_you_mean import explains
+from ...core.interpreters.dual import DualNumber
 from ...core.lock import GUARD
 from ...core.number import shortened
 from ...core.plan import Plan, plan_for

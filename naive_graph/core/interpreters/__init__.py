@@ -3,5 +3,5 @@
 dual    dual numbers, which carry a slope: forward mode
 text    formulas, in plain text and in TeX
 code    programs in C and in JavaScript; `translate` translates the functions of `ieee` that these
-        lack, own.js has those written in JavaScript
+        lack, js_runtime.js has those written in JavaScript
 """

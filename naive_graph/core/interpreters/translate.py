@@ -50,7 +50,7 @@ C = Language(
     {}, "INFINITY", "NAN", "const double", "double",
 )  # fmt: skip
 
-_JS = Path(__file__).with_name("own.js").read_text(encoding="utf-8")
+_JS = Path(__file__).with_name("js_runtime.js").read_text(encoding="utf-8")
 HANDWRITTEN = {match[1]: match[0] for match in re.finditer(r"^function ng_(\w+).*?^}", _JS, re.DOTALL | re.MULTILINE)}
 JAVASCRIPT = Language(
     "javascript", {name: f"Math.{name}" for name in [*BOTH, "abs"]}, HANDWRITTEN, "Infinity", "NaN", "const", "let",
