@@ -62,6 +62,11 @@ def test_the_learners_graph_is_left_alone():
     assert len(Graph.node_list) == before
 
 
+def test_a_comparison_has_a_figure_as_a_plot_has():
+    figure = compare("bowl", steps=3).figure
+    assert figure.figure is figure and figure.axes
+
+
 def test_the_table_begins_with_the_lowest():
     table = compare({"slow": lambda v: SimpleSGDTrainer(v, 1e-6), "fast": AdamTrainer}, "ravine", steps=50).table()
     assert [line.split()[0] for line in table.splitlines()] == ["trainer", "fast", "slow"]

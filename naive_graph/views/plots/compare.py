@@ -24,6 +24,7 @@ from .figure import (
     POINT,
     STYLES,
     WIDE,
+    Plot,
     Save,
     add_legend,
     add_legend_to,
@@ -119,6 +120,12 @@ class Comparison:
             return self._plot_into(ax, title)
         with our_style():
             return finish_figure(self._drawn(figsize)[0].figure, title, save)
+
+    @property
+    def figure(self) -> Plot:
+        """The picture that a notebook shows."""
+        default_plot: Plot = self.plot()
+        return default_plot
 
     def _plot_into(self, ax: Any, title: str) -> Any:
         stage = self._make_stage(ax.figure, [ax])
@@ -227,7 +234,7 @@ class Comparison:
         return stage
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
-        return self.plot()._repr_mimebundle_(include, exclude)
+        return self.figure._repr_mimebundle_(include, exclude)
 
     def __str__(self) -> str:
         return self.table()
