@@ -63,7 +63,7 @@ def test_the_learners_graph_is_left_alone():
 
 
 def test_a_comparison_has_a_figure_as_a_plot_has():
-    figure = compare("bowl", steps=3).figure
+    figure = compare(steps=3).figure
     assert figure.figure is figure and figure.axes
 
 
