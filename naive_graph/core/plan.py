@@ -8,6 +8,7 @@ Source: A. B. Kahn, "Topological sorting of large networks", CACM 5 (1962).
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Container, Iterable, Sequence
 from functools import cached_property
@@ -23,6 +24,8 @@ from .tables import CONSTANT, PLACEHOLDER, Tables
 # One absorption: the absorber, the absorbed row, the absorber's operands, and n: the first n of them are the absorbed
 # row's operands.
 Absorbed = tuple[int, int, Sequence[int], int]
+LARGE = 2_000  # rows; in a larger graph, a query about few rows visits only their ancestors
+FEWER = 16  # the ancestors must be at most 1/16 of the graph; else all of it is read
 
 
 class Plan:
@@ -33,19 +36,20 @@ class Plan:
     """
 
     def __init__(self, tables: Tables, targets: Sequence[int] = ()) -> None:
-        drawn = Edges(tables)
+        drawn = Edges(tables, targets)
+        targets = drawn.to_local(targets)
         selected = drawn.needed(targets) if targets else drawn.live()
         consumers = drawn.consumers(selected)
         begins, flat, operators, degrees = drawn.begins, drawn.flat, drawn.operators, drawn.degrees
         rows = marked_rows(selected)
         order = sort_topologically(rows, degrees, consumers)
         if len(order) < len(rows):
-            raise GraphCycleError(_cycle_message(tables, sorted({*rows}.difference(order))))
+            raise GraphCycleError(_cycle_message(tables, drawn.to_rows(sorted({*rows}.difference(order)))))
         step_of = [0] * len(selected)
         for step, row in enumerate(order):
             step_of[row] = step
         counts = [degrees[row] for row in order]
-        self.rows, self.kinds = order, [operators[row] for row in order]
+        self.rows, self.kinds = drawn.to_rows(order), [operators[row] for row in order]
         self.rules = [BY_NUMBER[kind] if kind >= 0 else None for kind in self.kinds]
         self.starts = [0, *accumulate(counts)]
         operands = chain.from_iterable(flat[begins[row] : begins[row + 1]] for row in order if degrees[row])
@@ -158,7 +162,8 @@ def check_complete(tables: Tables, rows: Iterable[int]) -> None:
 
 def ancestors(tables: Tables, targets: Sequence[int]) -> list[int]:
     """The targets and everything that they depend on, in row order."""
-    return marked_rows(Edges(tables).needed(targets))
+    drawn = Edges(tables, targets)
+    return drawn.to_rows(marked_rows(drawn.needed(drawn.to_local(targets))))
 
 
 def absorbed_by(tables: Tables, rows: Iterable[int]) -> list[Absorbed]:
@@ -195,11 +200,15 @@ class Edges:
     """A snapshot of the edges, with the operands of absorbed rows written out (CSR).
 
     The operands of a row are flat[begins[row] : begins[row + 1]]. absorbers: rows that
-    absorbed another, oldest first; absorbed: the row that each of them absorbed.
+    absorbed another, oldest first; absorbed: the row that each of them absorbed. If only a part of a
+    large graph was read, rows are renumbered: `to_local` and `to_rows` convert.
     """
 
-    def __init__(self, tables: Tables) -> None:
-        self.operators, self.degrees, self.sources, self.targets = tables.columns()
+    def __init__(self, tables: Tables, asked: Sequence[int] = ()) -> None:
+        # For a query about a small part of a large graph, only that part is read and its rows are renumbered.
+        part = subgraph_edges(tables, asked) if asked and len(tables) > LARGE else None
+        self.rows = part[0] if part else None
+        self.operators, self.degrees, self.sources, self.targets = part[1:] if part else tables.columns()
         self.begins = [0, *accumulate(self.degrees)]
         sources, targets = self.sources, self.targets
         if tables.edge_edits:  # edges drawn by hand need not be in row order
@@ -213,6 +222,14 @@ class Edges:
             flat += flat[begins[row] : begins[row + 1]]
             done = edge + 1
         self.flat = flat + sources[done:]
+
+    def to_local(self, rows: Sequence[int]) -> Sequence[int]:
+        """Convert rows of the tables to this snapshot's numbers."""
+        return rows if self.rows is None else [bisect_left(self.rows, row) for row in rows]
+
+    def to_rows(self, rows: list[int]) -> list[int]:
+        """Convert this snapshot's numbers back to rows of the tables."""
+        return rows if self.rows is None else [self.rows[row] for row in rows]
 
     def operands(self, row: int) -> list[int]:
         return self.flat[self.begins[row] : self.begins[row + 1]]
@@ -248,12 +265,47 @@ class Edges:
     def absorbed_by(self, asked: Sequence[int]) -> list[Absorbed]:
         """Absorptions by the marked rows, and by the rows that these absorbed in turn, newest first."""
         reached, flat, begins, degrees = bytearray(asked), self.flat, self.begins, self.degrees
-        absorptions: list[Absorbed] = []
+        absorptions: list[tuple[int, int, list[int], int]] = []
         for absorber, row in zip(reversed(self.absorbers), reversed(self.absorbed)):
             if reached[absorber]:
                 reached[row] = 1
                 absorptions.append((absorber, row, flat[begins[absorber] : begins[absorber + 1]], degrees[row]))
-        return absorptions
+        names = self.rows
+        if names is None:
+            return [*absorptions]
+        return [
+            (names[absorber], names[row], self.to_rows(operands), count)
+            for absorber, row, operands, count in absorptions
+        ]
+
+
+def subgraph_edges(tables: Tables, asked: Sequence[int]) -> tuple[list[int], ...] | None:
+    """The ancestors of some rows, absorbed ones too, and their columns, renumbered; None if they are many."""
+    (operators, degrees, sources, targets), _held = tables.snapshot()  # a consistent snapshot while the views are held
+    (starts, edges), drawn = tables.edges_by_target(), len(sources)
+    inward: list[int] = []
+    reached, waiting = set(asked), list(asked)
+    while waiting:
+        row = waiting.pop()
+        mine = [edge for edge in edges[starts[row] : starts[row + 1]] if edge < drawn]
+        inward += mine
+        for source in [sources[edge] for edge in mine]:
+            source = source if source >= 0 else ~source
+            if source not in reached:
+                reached.add(source)
+                waiting.append(source)
+        if len(reached) * FEWER > len(operators):
+            return None
+    rows, inward = sorted(reached), sorted(inward)
+    renumbered = {row: number for number, row in enumerate(rows)}
+    ends = [sources[edge] for edge in inward]
+    return (
+        rows,
+        [operators[row] for row in rows],
+        [degrees[row] for row in rows],
+        [renumbered[row] if row >= 0 else ~renumbered[~row] for row in ends],
+        [renumbered[targets[edge]] for edge in inward],
+    )
 
 
 def sort_topologically(rows: Sequence[int], degrees: Sequence[int], consumers: Sequence[Sequence[int]]) -> list[int]:
