@@ -195,7 +195,9 @@ def cut_steps(
     steps: Sequence[OnnxStep], given: set[str], wanted: Iterable[str]
 ) -> tuple[list[OnnxStep], Collection[str]]:
     """Return the steps needed to compute the wanted values from the given ones, and all names that they read."""
-    makers = {output: step for step in steps for output in step.outputs if output and output not in given}
+    makers: dict[str, OnnxStep] = {}
+    for step in steps:
+        makers.update((output, step) for output in step.outputs if output and output not in given)
     needed = find_needed(wanted, lambda name: makers[name].reads if name in makers else ())
     cut = [step._replace(outputs=tuple("" if output in given else output for output in step.outputs)) for step in steps]
     return [step for step in cut if not needed.keys().isdisjoint(filter(None, step.outputs))], needed.keys()
