@@ -3,7 +3,7 @@
     python tests/benchmarks/engines.py             all of it, about five minutes
     python tests/benchmarks/engines.py moons seed  only these
 
-One thread, float64, minima of interleaved rounds. A ratio below 1 means that we are faster. Peers
+One thread (but for `cores`), float64, minima of interleaved rounds. A ratio below 1 means that we are faster. Peers
 round a product and its addition once; we round both. Those that are not installed are left out:
 pip install micrograd casadi jax torch. C needs gcc.
 """
@@ -19,6 +19,7 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1")
 
+import calls  # noqa: E402 - after the number of threads is set
 import numpy as np  # noqa: E402
 import peers  # noqa: E402
 from workloads import CHAIN_AT, LAYERS, chain, digits, moons, random_graph, replay  # noqa: E402
@@ -155,6 +156,38 @@ def batch_rows() -> None:
             row(f"the same of 1,000 nodes, batch of {batch}", minima(works))
 
 
+def core_rows() -> None:
+    """Ours on two cores beside ours on one, to which OMP_NUM_THREADS keeps it from the next call on."""
+    leaves, steps = random_graph(1_000)
+    for batch in (256, 1024, 8192):
+        with Graph.scratch():
+            holders = [ng.PlaceHolder() for _ in leaves]
+            program = Program(replay(holders, steps, FUNCTIONS), holders, inputs=[holders])
+            core_row(f"1,000 nodes, batch of {batch:,}", partial(program, np.tile(leaves, (batch, 1))))
+    for size in (512, 4096):
+        with Graph.scratch():
+            core_row(f"digits 64-32-10, batch of {size:,}", digits_step(*digits(size)))
+    for size in (4096, 16_384):
+        with Graph.scratch():
+            core_row(f"moons 2-16-16-1, fed, batch of {size:,}", moons_step(*moons(size)))
+    for size in (256, 1024):
+        with Graph.scratch():
+            program, given = calls.cnn(size)
+            core_row(f"small CNN, 8 x 8, batch of {size:,}", partial(program.backward, *given))
+
+
+def core_row(work: str, step) -> None:
+    """Single steps in turns: on a busy machine few of two threads go undisturbed for long."""
+    best = {"ours": float("inf"), "on one core": float("inf")}
+    for _ in range(500):
+        for name, cores in (("ours", "2"), ("on one core", "1")):
+            os.environ["OMP_NUM_THREADS"] = cores
+            since = time.perf_counter()
+            step()
+            best[name] = min(best[name], time.perf_counter() - since)
+    row(work, best)
+
+
 def chain_rows() -> None:
     for size in (1_000, 100_000, 1_000_000):
         with Graph.scratch():
@@ -187,7 +220,7 @@ def seed_rows() -> None:
 
 ROWS = {
     "moons": moons_rows, "digits": digits_rows, "graph": graph_rows, "batch": batch_rows,
-    "chain": chain_rows, "seed": seed_rows,
+    "cores": core_rows, "chain": chain_rows, "seed": seed_rows,
 }  # fmt: skip
 
 

@@ -7,6 +7,9 @@
 Memory: the array `scalars` has a slot for each scalar that more than one part uses. Each group of samples has a block
 of BLOCK samples with a line (BLOCK floats) for each row that more than one part uses. All else stays in registers.
 Leaves are read in place: `values` is the array of the Variables' values, and each fed leaf has a pointer and a stride.
+
+`run` calls stages one after the other. A stage of samples can run once for each half of a batch, in two threads: the
+second half has a block of its own, and memory of its own for its sums (`others`). The next stage adds the two sums.
 """
 
 from __future__ import annotations
@@ -33,7 +36,7 @@ BLOCK = 64  # samples of a block: they are computed together
 TWO = 2 * LANES  # samples that a layer computes at once: lines are padded to a multiple
 WIDE = 12  # a scalar dot of more terms calls a kernel: straight-line code would be long
 SHORT_LOOP = 128  # operands of a descent's step that becomes a loop of its own, and for which LLVM's optimiser pays
-PARAMETERS = "ptr %values, ptr %scalars, ptr %base, i64 %count, ptr %kernels, ptr %terms"
+PARAMETERS = "ptr %values, ptr %scalars, ptr %base, i64 %count, ptr %kernels, ptr %sums, ptr %terms"
 DECLARED = "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"
 SPLAT = "<8 x i32> zeroinitializer"
 
@@ -130,7 +133,7 @@ class Generator:
         # Leaves' values that the first stage copies: (slot, index into `values`), and (slot, slot of a fed leaf).
         self.loads: list[tuple[int, int]] = []
         self.moves: list[tuple[int, int]] = []
-        self.stages: list[FunctionWriter] = []  # the functions that `run` calls: the first copies leaves' values
+        self.stages: list[tuple[FunctionWriter, bool]] = []  # functions that `run` calls; whether once for each half
         self._place_leaves()
         self._place_groups(wanted)
         self._find_users()
@@ -231,9 +234,9 @@ class Generator:
     # --- the function ---
 
     def _write(self) -> None:
-        self.pointers = ["values", "scalars", "out", "nonfinite", "kernels", "all"]
+        self.pointers = ["values", "scalars", "out", "nonfinite", "kernels", "others", "all", "halves"]
         for number in self.group:
-            names = ("lanes", "lines", "fed", "terms", "real", "width", "size")
+            names = ("lanes", "lines", "fed", "terms", "real", "width", "middle", "size")
             self.pointers += [f"{name}{number}" for name in names]
         first = self._begin_stage()
         for row in self.ir.leaves().tolist():
@@ -258,12 +261,12 @@ class Generator:
         for number in self.group:
             self._gather(number)
 
-    def _begin_stage(self) -> FunctionWriter:
-        """Begin the next stage function, `main`."""
-        main = self.main = FunctionWriter(f"define void @stage{len(self.stages)}(ptr %packed)")
-        self.stages.append(main)
+    def _begin_stage(self, halves: bool = False) -> FunctionWriter:
+        """Begin the next stage function, `main`. halves: whether it is called once for each half of the samples."""
+        main = self.main = FunctionWriter(f"define void @stage{len(self.stages)}(ptr %packed, i64 %half)")
+        self.stages.append((main, halves))
         for index, name in enumerate(self.pointers):
-            kind = "i64" if name.startswith(("real", "width", "size", "all")) else "ptr"
+            kind = "i64" if name.startswith(("real", "width", "middle", "size", "all", "halves")) else "ptr"
             main.do(f"%{name} = load {kind}, ptr {main.at('%packed', index, 'i64')}")
         return main
 
@@ -291,7 +294,9 @@ class Generator:
                 code.store("scalars", self._slot(row), value_of[row])
             code.forget_old_results()
         self.parts.append(code.function().replace("define void", "define internal void"))
-        self.main.do(f'call void @"{code.name}"(ptr %values, ptr %scalars, ptr null, i64 0, ptr %kernels, ptr null)')
+        self.main.do(
+            f'call void @"{code.name}"(ptr %values, ptr %scalars, ptr null, i64 0, ptr %kernels, ptr null, ptr null)'
+        )
 
     def _is_leaf(self, row: int) -> bool:
         return row >= 0 and DOT < self.kinds[row] < 0
@@ -351,18 +356,24 @@ class Generator:
         accumulators = self._reserve_slots(registers)
         group.totals = max(group.totals, len(totals))
         calls = self._steps(group, steps, section, accumulators, totals)
-        main, stop = self.main, f"%real{number}"
+        main = self._begin_stage(halves=True)
+        second = main.let("icmp eq i64 %half, 1")
+        start = main.let(f"select i1 {second}, i64 %middle{number}, i64 0")
+        stop = main.let(f"select i1 {second}, i64 %real{number}, i64 %middle{number}")
+        mine = main.let(f"select i1 {second}, ptr %others, ptr %scalars")
+        own_block = main.let(f"mul i64 %half, {group.block}")
         if sums:
-            sums_address = main.at("%scalars", accumulators)
+            sums_address = main.at(mine, accumulators)
             main.do(f"call void @llvm.memset.p0.i64(ptr {sums_address}, i8 0, i64 {8 * registers}, i1 false)")
 
         def blocks(i: str, _: list[str]) -> None:
             left = main.let(f"sub i64 {stop}, {i}")
             less = main.let(f"icmp slt i64 {left}, {group.block}")
             count = main.let(f"select i1 {less}, i64 {left}, i64 {group.block}")
-            lane = i if group.stay else "0"
+            lane = i if group.stay else own_block
             base = main.at(f"%lanes{number}", main.let(f"mul i64 {lane}, %size{number}"))
             terms = main.at(f"%terms{number}", main.let(f"mul i64 {i}, {len(totals)}"))
+            done = main.let(f"sub i64 {i}, {start}")
             if first and group.fed:
                 rows = self.table(group.slots[row] * group.block for row in group.fed)
                 main.do(
@@ -371,22 +382,32 @@ class Generator:
                     )
                 )
             for name, arguments in calls:
-                arguments = arguments.format(base=base, done=i, count=count, terms=terms)
+                arguments = arguments.format(base=base, done=done, count=count, sums=mine, terms=terms)
                 main.do(self._call(name, arguments) if name in PLACE else f'call void @"{name}"({arguments})')
             if last and group.lines:
                 rows = self.table(group.slots[row] * group.block for row in group.lines)
                 arguments = f"ptr {rows}, i64 {len(group.lines)}, ptr {base}, ptr %lines{number}, i64 %width{number}"
                 main.do(self._call("export", f"{arguments}, i64 {i}, i64 {count}"))
 
-        main.loop(0, stop, group.block, [], blocks)
+        main.loop(start, stop, group.block, [], blocks)
         if sums:
-            to = main.at("%scalars", self.slots[sums[0]])
+            to = main.at(mine, self.slots[sums[0]])
             padded_count = -(-len(sums) // LANES) * LANES
-            main.do(self._call("fold", f"ptr {main.at('%scalars', accumulators)}, ptr {to}, i64 {padded_count}"))
+            main.do(self._call("fold", f"ptr {main.at(mine, accumulators)}, ptr {to}, i64 {padded_count}"))
+        self._join(number, [row for row in part.rows.tolist() if self.kinds[row] == REDUCE], totals)
+
+    def _join(self, number: int, sums: list[int], totals: list[int]) -> None:
+        """Emit the stage after the samples: add the sums of the two halves, and the terms of totals in sample order."""
+        main, block = self._begin_stage(), self.group[number].block
+        if sums:
+            table = self.table(self.slots[row] for row in sums)
+            halved = main.let("icmp eq i64 %halves, 2")
+            count = main.let(f"select i1 {halved}, i64 {len(sums)}, i64 0")
+            main.do(self._call("join", f"ptr %others, ptr %scalars, ptr {table}, i64 {count}"))
         for index, row in enumerate(totals):
-            terms = main.at(f"%terms{number}", index * group.block)
-            sizes = f"i64 {group.block}, i64 {len(totals)}, i64 %real{number}"
-            main.do(self._call("total", f"ptr {terms}, {sizes}, ptr {main.at('%scalars', self._slot(row))}"))
+            terms = main.at(f"%terms{number}", index * block)
+            to = main.at("%scalars", self._slot(row))
+            main.do(self._call("total", f"ptr {terms}, i64 {block}, i64 {len(totals)}, i64 %real{number}, ptr {to}"))
 
     def _steps(
         self, group: Group, steps: list[Step], section: tuple[int, int], accumulators: int, totals: list[int]
@@ -486,7 +507,7 @@ class Generator:
             (
                 "outer",
                 f"ptr {ls}, ptr {rs}, ptr {self.table(to)}, i64 {len(lefts)}, i64 {len(rights)}, i64 {pairs}, "
-                "ptr %scalars, ptr {base}, i64 {done}, i64 {count}",
+                "ptr {sums}, ptr {base}, i64 {done}, i64 {count}",
             ),
         ]
 
@@ -519,7 +540,7 @@ class Generator:
         ]  # fmt: skip
         foot = ["%next = add i64 %i, 8", "%more = icmp slt i64 %next, %count", "br i1 %more, label %loop, label %done"]
         self.parts.append("\n  ".join([*head, *code.lines, *foot, "done:", "ret void"]) + "\n}\n")
-        return code.name, "ptr %values, ptr %scalars, ptr {base}, i64 {count}, ptr %kernels, ptr {terms}"
+        return code.name, "ptr %values, ptr %scalars, ptr {base}, i64 {count}, ptr %kernels, ptr {sums}, ptr {terms}"
 
     def _keep(self, code: StraightLineCode, array: str, line: int, value: Any) -> None:
         """Store a vector of samples to a line of an array: the block, or the terms of totals."""
@@ -530,7 +551,7 @@ class Generator:
     def _add_to(self, code: StraightLineCode, slot: int, value: Any) -> None:
         """Add a vector of samples to an accumulator, lane by lane; lanes beyond the last sample add 0."""
         term = code.line(f"select <8 x i1> %mask, {VECTOR} {code.operand(value)}, {VECTOR} zeroinitializer").name
-        address = code.written(f"getelementptr double, ptr %scalars, i64 {slot}")
+        address = code.written(f"getelementptr double, ptr %sums, i64 {slot}")
         new = code.written(f"fadd {VECTOR} {code.written(f'load {VECTOR}, ptr {address}, align 8')}, {term}")
         code.lines.append(f"store {VECTOR} {new}, ptr {address}, align 8")
 
@@ -615,14 +636,19 @@ class Generator:
         functions = link_modules(self.alone, self.many)
         definitions = functions.replace('"', "")
         declared = [] if DECLARED.partition("(")[0] in definitions else [DECLARED]
-        stages = map(str, self.stages)
+        stages = [str(stage) for stage, _ in self.stages]
         return "\n".join([*declared, *tables, functions, *self.parts, *stages, self._run(), self.repeat])
 
     def _run(self) -> str:
         """The function that calls all stages."""
         run = FunctionWriter("define void @run(ptr %packed)")
-        for index in range(len(self.stages)):
-            run.do(f"call void @stage{index}(ptr %packed)")
+        halves = run.let(f"load i64, ptr {run.at('%packed', self.pointers.index('halves'), 'i64')}")
+        for index, (_, in_halves) in enumerate(self.stages):
+
+            def stage(half: str, _: list[str], place: int = index) -> None:
+                run.do(f"call void @stage{place}(ptr %packed, i64 {half})")
+
+            run.loop(0, halves if in_halves else 1, 1, [], stage)
         return str(run)
 
 

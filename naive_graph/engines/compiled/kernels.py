@@ -6,7 +6,7 @@
     dot            a long sum of products of scalars, over tables of slots
     dots           many sums of products
     feed, export   copy samples from the caller's arrays to the block's lines, and back
-    total          add the terms of all samples in their order
+    join, total    add the sums of two halves of the samples; add the terms of all samples in their order
     copy, clear    copy numbers by a table; zero the lanes beyond the last sample
     check          0 if all numbers are finite, else NaN
 
@@ -223,6 +223,18 @@ def feed_kernel() -> str:
     return str(f)
 
 
+def join_kernel() -> str:
+    """to[table[k]] += others[table[k]]."""
+    f = FunctionWriter("define void @join(ptr %others, ptr %to, ptr %table, i64 %many)")
+
+    def one(k: str, _: list[str]) -> None:
+        slot = f.load_index("%table", k)
+        f.store(f.let(f"fadd double {f.load('%to', slot)}, {f.load('%others', slot)}"), "%to", slot)
+
+    f.loop(0, "%many", 1, [], one)
+    return str(f)
+
+
 def total_kernel() -> str:
     """to = the sum of the terms of all samples, in their order. terms: a line per block, `lines` lines apart."""
     f = FunctionWriter("define void @total(ptr %terms, i64 %block, i64 %lines, i64 %samples, ptr %to)")
@@ -294,7 +306,7 @@ def check_kernel() -> str:
 
 KERNELS = {
     "dense": dense_kernel, "outer": outer_kernel, "fold": fold_kernel, "clear": clear_kernel, "copy": copy_kernel,
-    "feed": feed_kernel, "export": export_kernel, "total": total_kernel, "dot": dot_kernel,
+    "feed": feed_kernel, "export": export_kernel, "join": join_kernel, "total": total_kernel, "dot": dot_kernel,
     "dots": dots_kernel, "check": check_kernel,
 }  # fmt: skip
 PLACE = {name: index for index, name in enumerate(KERNELS)}

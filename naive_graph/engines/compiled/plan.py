@@ -2,16 +2,24 @@
 
 One call at a time uses the memory. A call that Ctrl-C interrupted leaves it fit for the next one,
 which feeds everything again.
+
+Large batches run in two halves, in parallel if there are two cores. Whether they do depends
+on the plan and on the number of samples, never on the cores, so results are reproducible to
+the last bit.
 """
 
 from __future__ import annotations
 
 import ctypes
+import os
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache as once
 from typing import Any
 
 import numpy as np
 
+from ...core.optional_deps import defer_sigint
 from ...errors import StaleNodeError
 from ..llvm.compile import MOST, compiled, estimate_cost
 from ..llvm.writer import LANES
@@ -22,6 +30,7 @@ from .schedule import ONE, DenseLayer, Outer, Section
 
 Array = Any  # a NumPy array
 LINE = 64  # bytes of a cache line
+HALVED = 10_000_000  # multiply-adds from which a run is halved: some 0.5 ms, ten times the start of a thread
 
 
 class Runnable:
@@ -106,8 +115,12 @@ class CompiledPlan(Runnable):
         text = str(made)
         self.lines = text.count("\n")
         self.library = compiled(text, optimised=made.in_registers, quick=estimate_cost(text) > MOST)
-        self.call = self.library.function("run", None, [ctypes.c_void_p])
+        self._run = self.library.function("run", None, [ctypes.c_void_p])
         self._repeat = self.library.function("repeat", None, [ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p])
+        self._stages = [
+            (self.library.function(f"stage{index}", None, [ctypes.c_void_p, ctypes.c_int64]), halves)
+            for index, (_, halves) in enumerate(made.stages)
+        ]
         self.fed_rows, self.fed_at = made.fed_rows, slice(0, len(made.fed_rows))
         self.fed = {number: group.fed for number, group in made.group.items()}
         self.exported = {number: group.lines for number, group in made.group.items()}
@@ -122,25 +135,46 @@ class CompiledPlan(Runnable):
         """Allocate memory for so many samples of each group; inputs must be fed again afterwards."""
         made, self.samples = self.generator, [0] * len(samples)  # after a Ctrl-C in here all is allocated anew
         widths = {number: -(-samples[number] // group.block) * group.block for number, group in made.group.items()}
+        middles = {number: -(-widths[number] // group.block // 2) * group.block for number, group in made.group.items()}
+        self.halves = multiply_adds(self.ir, samples) >= HALVED and all(
+            middle < samples[number] for number, middle in middles.items()
+        )
         sizes = [-(-self.many // LANES) * LANES]
         for number, group in made.group.items():
             sizes.append(sizes[-1] + len(group.lines) * widths[number])
         self._results = allocate_aligned(sizes[-1] + 1)
         self.out = self._results
+        self._others = np.zeros(len(self.scalars) if self.halves else 0)
         self.outs, self.lanes, self.feeds = {}, {}, {}
-        packed = [0, self.scalars, self.out, self.out[-1:], kernels.addresses(), sizes[-1]]
+        packed = [0, self.scalars, self.out, self.out[-1:], kernels.addresses()]
+        packed += [self._others, sizes[-1], 1 + self.halves]
         for (number, group), first, end in zip(made.group.items(), sizes, sizes[1:]):
             count, width = samples[number], widths[number]
             self.outs[number] = self.out[first:end].reshape(len(group.lines), width)
             self.feeds[number] = np.zeros((len(group.fed), 2), np.int64)
-            self.lanes[number] = self._lanes(number, width if group.stay else group.block)
+            self.lanes[number] = self._lanes(number, width if group.stay else group.block * (1 + self.halves))
             packed += [self.lanes[number], self.out[first:], self.feeds[number], np.empty(group.totals * width)]
-            packed += [count, width, group.size]
+            packed += [count, width, middles[number] if self.halves else count, group.size]
         self.kept = packed
         numbers = [argument.ctypes.data if hasattr(argument, "ctypes") else argument for argument in packed]
         self.arguments = np.array(numbers, np.int64)
         self.packed = self.arguments.ctypes.data
+        self.call = self._run_halves if self.halves else self._run
         self.samples = list(samples)
+
+    def _run_halves(self, packed: int) -> None:
+        """Run all stages; the second half of the samples in a thread, unless it starts too late to help."""
+        if not has_two_cores():
+            self._run(packed)
+            return
+        with defer_sigint():  # the memory must stay allocated until both halves are done
+            for stage, in_halves in self._stages:
+                other = handed_over(stage, packed) if in_halves else None
+                stage(packed, 0)
+                if in_halves and (other is None or other.cancel()):
+                    stage(packed, 1)
+                elif other is not None:
+                    other.result()
 
     def _lanes(self, number: int, width: int) -> Array:
         """Allocate the blocks of a group for `width` samples, with the constant lanes filled in."""
@@ -158,6 +192,8 @@ class CompiledPlan(Runnable):
         return room
 
     def repeat(self, source: Any, history: Array) -> None:
+        if self.call is not self._run:
+            return super().repeat(source, history)
         self.set_source(source)
         self._repeat(self.packed, len(history), history.ctypes.data)
 
@@ -189,6 +225,9 @@ class CompiledPlan(Runnable):
             self._samples(part) if part.group else f"scalars: {len(part.rows)} rows, one after the other"
             for part in self.generator.sections
         ]
+        if self.halves:
+            cores = "two cores" if has_two_cores() else "one core"
+            lines.append(f"the samples run in two halves, on {cores}")
         size = sum(array.nbytes for array in self.kept if hasattr(array, "nbytes"))
         work, fast = multiply_adds(self.ir, self.samples), 2 * LANES
         lines.append(f"{self.lines} lines of LLVM's language, {size / 1024:.0f} KB of numbers")
@@ -204,6 +243,28 @@ class CompiledPlan(Runnable):
             f"samples: {self.samples[part.group]} in blocks of {group.block}; {len(part.rows)} rows"
             f"{_counted('layer', layers)}{_counted('outer product', grids)}; {group.size} lines, {size:.0f} KB"
         )
+
+
+def has_two_cores() -> bool:
+    """Whether this process may use two cores; OMP_NUM_THREADS=1 forbids it."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return cores > 1 and os.environ.get("OMP_NUM_THREADS") != "1"
+
+
+@once
+def _helper() -> ThreadPoolExecutor:
+    """The worker thread that runs second halves; a forked child makes its own."""
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=_helper.cache_clear)
+    return ThreadPoolExecutor(1, "naive_graph helper")
+
+
+def handed_over(stage: Callable[..., None], packed: int) -> Any:
+    """Submit the second half of a stage to the worker thread; returns a Future, or None if there is no thread."""
+    try:
+        return _helper().submit(stage, packed, 1)
+    except RuntimeError:  # as in a browser, and when Python ends
+        return None
 
 
 def loaded_value_indices(ir: IR) -> set[int]:
