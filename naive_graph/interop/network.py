@@ -22,8 +22,9 @@ from ..errors import FeedError, ImportModelError
 from ..graph.node_factory import CURRENT
 from ..program.program import Program
 from ..tensor.base import TensorNode, check_tensors
-from ..tensor.differentiate import BEHIND, READS, ancestors
+from ..tensor.differentiate import BEHIND, ancestors
 from ..tensor.evaluation.arrays import as_array
+from ..tensor.evaluation.eval_plan import EvalStep, plan_targets
 from ..tensor.evaluation.evaluate import cache_value, cached_array, computed, invalidate_stale, to_dense
 from ..tensor.nodes import LeafNode, LeafType
 from ..tensor.versions import own_copy, ticks
@@ -259,10 +260,9 @@ class BuiltGraph:
         self.inner = [ancestor for ancestor in ancestors(self.computed.values(), predecessors=BEHIND) if ancestor.reads]
 
     @cached_property
-    def plan(self) -> list[TensorNode]:
-        """The nodes to compute for all outputs, in topological order."""
-        nodes = ancestors(self.computed.values(), READS)
-        return [node for node in nodes if not isinstance(node, LeafNode)]
+    def plan(self) -> list[EvalStep]:
+        """The evaluation plan of all outputs, made once."""
+        return plan_targets(self.computed.values())
 
     def run(self) -> dict[str, Any]:
         """Compute the outputs' arrays from the inputs' current values; inner nodes cache theirs as well."""
@@ -272,8 +272,8 @@ class BuiltGraph:
         for node in self.inner:
             node._value = None
         with np.errstate(all="ignore"):  # values follow IEEE 754
-            for node in self.plan:
-                cache_value(node, computed(node, cached_array), start_tick)
+            for step in self.plan:
+                cache_value(step.node, computed(step, cached_array), start_tick)
         arrays = {name: own_copy(to_dense(cached_array(node))) for name, node in self.computed.items()}
         return {**self.values, **arrays}
 

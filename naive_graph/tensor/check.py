@@ -16,9 +16,10 @@ from ..errors import GradientCheckError, NumberError
 from ..graph.report import KINK_REACH, CheckOptions, Report, require_finite
 from .base import TensorNode, check_tensors, entry_name, method
 from .calculus import Calculus
-from .differentiate import READS, ancestors, forward, gradients, reverse
+from .differentiate import ancestors, forward, gradients, reverse
 from .evaluation.arrays import Array
 from .evaluation.entries import OverloadedArray
+from .evaluation.eval_plan import missing_ancestors, plan_evaluation
 from .evaluation.evaluate import ArrayAlgebra, check_fed, computed, to_dense
 from .nodes import LeafNode, LeafType, NonlinearNode
 from .notation import unique_names
@@ -57,7 +58,7 @@ class _TensorLoss:
         self.names = unique_names(self.nodes)
         leaves = [node for node in self.nodes if isinstance(node, LeafNode) and not isinstance(node, SelectionNode)]
         check_fed(
-            ancestors([loss], READS, lambda node: bool(node.sources) or (node._value is None and not _has_value(node)))
+            missing_ancestors(loss, lambda node: not node.sources and (node._value is not None or _has_value(node)))
         )
         self.start: Values = {leaf: _float64_values(leaf) for leaf in leaves}
         self.leaves = [leaf for leaf in leaves if leaf.leaf_type != LeafType.CONSTANT]
@@ -81,9 +82,9 @@ class _TensorLoss:
     def evaluate_from(target: TensorNode, known: Mapping[TensorNode, Array]) -> Values:
         """Evaluate a node from known arrays; returns them with the arrays of the node and of its ancestors."""
         values = dict(known)
-        for ancestor in ancestors([target], READS, lambda node: not (node in values or isinstance(node, LeafNode))):
-            values[ancestor] = computed(
-                ancestor, lambda node: node if isinstance(node, SelectionNode) else values[node]
+        for recipe in plan_evaluation(missing_ancestors(target, lambda node: node in values), target):
+            values[recipe.node] = computed(
+                recipe, lambda node: node if isinstance(node, SelectionNode) else values[node]
             )
         return values
 

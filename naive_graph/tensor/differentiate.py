@@ -31,24 +31,18 @@ from .sparse_selector import identity
 
 Predecessors = Callable[[TensorNode], Iterable[TensorNode]]  # a node's predecessors in a traversal
 SOURCES: Predecessors = attrgetter("sources")  # by composition
-READS: Predecessors = attrgetter("reads")  # by kernels where nodes have them, else by composition
 BEHIND: Predecessors = attrgetter("backward_sources")  # by backward kernels where nodes have them, else by composition
 
 
 def ancestors(
-    outputs: Iterable[TensorNode],
-    predecessors: Predecessors = SOURCES,
-    among: Callable[[TensorNode], bool] = lambda node: True,
+    outputs: Iterable[TensorNode], after_serial: int = -1, predecessors: Predecessors = SOURCES
 ) -> list[TensorNode]:
-    """The outputs and their ancestors in topological order.
-
-    among: whether a node counts; the traversal goes no further than one that does not.
-    """
+    """The outputs and their ancestors in topological order. after_serial: only nodes with a larger serial."""
     visited: dict[TensorNode, None] = {}
     waiting = list(outputs)
     while waiting:
         node = waiting.pop()
-        if node not in visited and among(node):
+        if node not in visited and node.serial > after_serial:
             visited[node] = None
             waiting.extend(predecessors(node))
     return sorted(visited, key=lambda node: node.serial)
@@ -171,8 +165,7 @@ def differentiate_call(
         return calculus.algebra.expression(call, [adjoint, *values], operand_positions)
     one = calculus.algebra.constant(np.ones(node.shape))
     derivatives = calculus.algebra.expression(call, [one, *values], operand_positions)
-    results = [derivative for derivative in derivatives if derivative is not None]
-    new_nodes = ancestors(results, among=lambda node: node.serial > one.serial)
+    new_nodes = ancestors([derivative for derivative in derivatives if derivative is not None], one.serial)
     tangents_by_node = forward(calculus, new_nodes, {one: adjoint})
     return [tangents_by_node.get(derivative) for derivative in derivatives]
 

@@ -142,7 +142,7 @@ class ScanNode(TransformNode):
                 result = self._unroll_steps()
             finally:
                 home.enter(outer)
-            self._renumber(ancestors([result], among=lambda node: node.serial > first), first)
+            self._renumber(ancestors([result], first), first)
         return (result,)
 
     def _unroll_steps(self) -> TensorNode:

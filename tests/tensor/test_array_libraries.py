@@ -8,6 +8,7 @@ import pytest
 import naive_graph as ng
 from naive_graph import LeafNode, tensor
 from naive_graph.tensor import ReductionNode, conv2d, max_pool2d
+from naive_graph.tensor.evaluation.eval_plan import plan_evaluation
 from naive_graph.tensor.evaluation.evaluate import cached_array
 from naive_graph.tensor.losses import softmax_cross_entropy
 from naive_graph.tensor.reduction_node import REDUCTIONS
@@ -120,8 +121,9 @@ def test_a_worker_of_dasks_keeps_what_a_selection_leaves_out_and_no_other_zero_b
     pytest.importorskip("cloudpickle")
     x = LeafNode.parameter([[1.0, np.inf], [2.0, 3.0]])
     for node, due in ((beside_infinity(np.asarray), [np.nan, 3.0, np.inf]), (tensor.einsum([x], "ii->i"), [1.0, 3.0])):
-        for each in node.reads:
+        (recipe,) = plan_evaluation([node], node)
+        for each in recipe.reads:
             each.eval()
-        values = [cached_array(each) for each in dict.fromkeys(node.reads) if not isinstance(each, SelectionNode)]
-        sent = pickle.loads(packed(Evaluate(node), node))
+        values = [cached_array(each) for each in recipe.reads if not isinstance(each, SelectionNode)]
+        sent = pickle.loads(packed(Evaluate(recipe), node))
         np.testing.assert_array_equal(sent(*values), due)

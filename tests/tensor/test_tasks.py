@@ -87,6 +87,13 @@ def test_constants_get_tasks_if_all_is_asked_for():
     assert counts == [3, 4]
 
 
+def test_a_folded_product_has_a_value_only_if_it_is_asked_for():
+    a, b, v = (leaf(name, 2, 2, seed=ord(name)) for name in "abv")
+    product = a @ b
+    assert Key("F", product) not in task_graph((product @ v), with_backward=False).number
+    assert Key("F", product) in task_graph((product @ v).sum()).number
+
+
 def test_what_was_evaluated_is_not_computed_again(y):
     y.eval()
     assert task_graph(y, use_cached=True).widths[0] == 8

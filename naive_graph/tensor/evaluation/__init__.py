@@ -1,6 +1,7 @@
 """Evaluation and backpropagation of tensor graphs on arrays of NumPy, torch, JAX or Dask.
 
 arrays            conversion to arrays, and which library an array is of
+eval_plan         the evaluation plan: what to compute, in topological order, with products fused
 einsum_kernels    einsums of one or two arrays as plain NumPy calls
 gather_scatter    contractions with selections as gathers and scatter-adds
 structural_zeros  masks of entries that are zero by construction (0 * inf is 0 there)

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..base import TensorNode
-from ..differentiate import READS, ancestors
-from ..nodes import LeafNode
 from .arrays import Array
+from .eval_plan import plan_targets
 from .evaluate import cached_array, computed
 
 
@@ -28,9 +27,7 @@ class PlannedFunction:
     def __init__(self, inputs: Sequence[TensorNode], outputs: Sequence[TensorNode]) -> None:
         self.inputs = list(inputs)
         self.outputs = list(outputs)
-        given = set(self.inputs)
-        nodes = ancestors(self.outputs, READS, lambda node: node not in given)
-        self.plan = [node for node in nodes if not isinstance(node, LeafNode)]
+        self.recipes = plan_targets(self.outputs, self.inputs)
 
     def __call__(self, *arrays: Array) -> list[Array]:
         values: dict[TensorNode, Array] = dict(zip(self.inputs, arrays, strict=True))
@@ -39,6 +36,6 @@ class PlannedFunction:
             return values[node] if node in values else cached_array(node)
 
         with np.errstate(all="ignore"):  # values follow IEEE 754
-            for node in self.plan:
-                values[node] = computed(node, value)
+            for recipe in self.recipes:
+                values[recipe.node] = computed(recipe, value)
         return [value(output) for output in self.outputs]

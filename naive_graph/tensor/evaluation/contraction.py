@@ -1,8 +1,8 @@
 """Contraction (einsum) of arrays and selections: selections become gathers and scatters, then one einsum runs.
 
 A factor is an array or a selection with its index numbers (ids), one for each axis, equal for axes that meet.
-Selections are replaced one picker at a time: by a gather or scatter on one array where possible, otherwise by
-a dense array of zeros and ones.
+Selections are replaced one picker at a time: a gather or scatter on one array where possible, otherwise by
+first contracting the arrays that they connect, and at worst by a dense array of zeros and ones.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def _split_selections(factors: list[Factor], dst: Ids) -> tuple[list[Factor], li
     return arrays, _plan_moves(selections, [ids for _, ids in arrays], dst) if selections else []
 
 
-Move = Callable[[list[Factor]], None]  # updates the list of arrays in place: gather, scatter or densify
+Move = Callable[[list[Factor]], None]  # updates the list of arrays in place: gather, scatter, contract, or densify
 
 
 def _plan_moves(selections: Sequence[tuple[SelectionNode, Ids]], lying: list[Ids], dst: Ids) -> list[Move]:
@@ -105,7 +105,15 @@ def _plan_moves(selections: Sequence[tuple[SelectionNode, Ids]], lying: list[Ids
     while picks:
         tries = ((pick, pick.move(lying, _find_used_ids(dst, picks, pick))) for pick in picks)
         pick_done, move = next((pair for pair in tries if pair[1]), (picks[0], None))
-        moves.append(move or pick_done.densify_move(lying))  # make a selection dense if none can gather or scatter
+        if move is None:
+            joins = (pick.contract_move(lying, _find_used_ids(dst, picks, pick)) for pick in picks)
+            join = next(filter(None, joins), None)
+            if join:
+                moves.append(join)
+                continue
+        moves.append(
+            move or pick_done.densify_move(lying)
+        )  # no gather or scatter is possible: make one selection dense
         picks = [pick for pick in picks if pick is not pick_done]  # not remove(): == of table arrays is ambiguous
     return moves
 
@@ -130,6 +138,25 @@ class SelectionTerm(NamedTuple):
             arrays.append((convert_like(arrays[0][0], dense) if arrays else dense, ids))
 
         return write
+
+    def contract_move(self, lying: list[Ids], needed: set[int]) -> Move | None:
+        """The move that contracts the arrays that share an axis with this pick into one, which can be scattered.
+
+        Ids that no other array, pick or the result uses are summed. None if that does not help.
+        """
+        meant = [number for number, ids in enumerate(lying) if not {*self.many, self.one}.isdisjoint(ids)]
+        used = needed.union(self.many, [self.one], *(ids for number, ids in enumerate(lying) if number not in meant))
+        joined = dict.fromkeys(chain.from_iterable(lying[number] for number in meant))
+        ids = tuple(index for index in joined if index in used)
+        if len(meant) < 2 or self.one in ids or needed.intersection(self.many) or not set(self.many) <= set(ids):
+            return None
+        lying[:] = [*(others for number, others in enumerate(lying) if number not in meant), ids]
+
+        def join(arrays: list[Factor]) -> None:
+            product = contract_arrays([arrays[number] for number in meant], ids)
+            arrays[:] = [*(array for number, array in enumerate(arrays) if number not in meant), (product, ids)]
+
+        return join
 
     def move(self, lying: list[Ids], needed: set[int]) -> Move | None:
         """The move that gathers or scatters within one array; None if that is impossible.

@@ -1,9 +1,9 @@
 """Forward evaluation of tensor nodes on arrays, with cached values.
 
 `eval()` computes only what is missing or stale since a leaf was written; `forward()` recomputes
-everything. Arrays of NumPy, torch, JAX and Dask take the same path. Only NumPy arrays are checked for
-being finite: elsewhere a structural zero times infinity may be NaN. On a Dask worker only selections
-have structural zeros.
+everything. Nested products are fused into one contraction, whose order opt_einsum chooses. Arrays of
+NumPy, torch, JAX and Dask take the same path. Only NumPy arrays are checked for being finite: elsewhere
+a structural zero times infinity may be NaN. On a Dask worker only selections have structural zeros.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ...graph.node_factory import CURRENT
 from ...graph.run_checks import check_fresh
 from ..base import Call, TensorNode, check_tensors, method
 from ..calculus import Algebra, Calculus, NodeAlgebra
-from ..differentiate import READS, ancestors, reverse
+from ..differentiate import ancestors, reverse
 from ..function import Function
 from ..index import Ids, LinearIndex, Shape, TransformIndex
 from ..nodes import LeafNode, LinearNode, NonlinearNode, OpType, TransformNode, constant_of, is_product
@@ -32,6 +32,7 @@ from ..versions import Clock, Watch, own_copy, ticks
 from .arrays import Array, namespace, to_common_library
 from .contraction import Factor, contract_arrays, has_finite_sum, product
 from .entries import apply_function
+from .eval_plan import EvalStep, Factors, list_factors, missing_ancestors, plan_evaluation
 from .gather_scatter import permute_axes
 from .reducing import product_of_others, reduce_array
 from .structural_zeros import find_nonzero, may_have_structural_zeros
@@ -160,12 +161,11 @@ def forward(node: TensorNode) -> Array:
 def value_of(node: TensorNode) -> Array:
     """The array of a node; computes and caches what is missing, without checking for stale values."""
     start_tick = next(ticks)
-    nodes = ancestors([node], READS, lambda ancestor: ancestor._value is None)
+    nodes = missing_ancestors(node, lambda ancestor: ancestor._value is not None)
     check_fed(nodes)
     with np.errstate(all="ignore"):  # IEEE 754: NaN and infinity are results, not warnings
-        for ancestor in nodes:
-            if not isinstance(ancestor, LeafNode):
-                cache_value(ancestor, computed(ancestor, cached_array), start_tick)
+        for step in plan_evaluation(nodes, node):
+            cache_value(step.node, computed(step, cached_array), start_tick)
     return to_dense(cached_array(node))
 
 
@@ -220,14 +220,15 @@ def _is_fresh(node: TensorNode) -> bool:
     return node.is_settled and node._value is not None and node._version >= Clock.written
 
 
-def computed(node: TensorNode, value: Callable[[TensorNode], Any]) -> Array:
+def computed(step: EvalStep, value: Callable[[TensorNode], Any]) -> Array:
     """Evaluate one node; `value` maps the tensors that it reads to their arrays.
 
     A node with a kernel (`direct`) falls back to its composition if the kernel declines (None), or if its result
     is not finite and structural zeros are involved.
     """
+    node = step.node
     if not node.direct:
-        return _evaluate_by_kind(node, value)
+        return _evaluate_by_kind(node, step.factors, value)
     result = node.direct.compute(*map(value, node.direct.sources))
     may_need_masks = is_product(node) and any(map(may_have_structural_zeros, node.sources))
     if result is None or (may_need_masks and not has_finite_sum(result)):
@@ -249,7 +250,8 @@ def evaluate_composition(
 
     for ancestor in ancestors([node], predecessors=lambda tensor: () if tensor in ends else tensor.sources):
         if ancestor.sources and ancestor not in ends:
-            values[ancestor] = _evaluate_by_kind(ancestor, read)
+            factors = list_factors(ancestor) if isinstance(ancestor, LinearNode) else []
+            values[ancestor] = _evaluate_by_kind(ancestor, factors, read)
     return read
 
 
@@ -267,10 +269,10 @@ class _CompositionCalculus(Calculus):
         return () if node in self.ends else node.sources
 
 
-def _evaluate_by_kind(node: TensorNode, value: Callable[[TensorNode], Any]) -> Array:
+def _evaluate_by_kind(node: TensorNode, factors: Factors, value: Callable[[TensorNode], Any]) -> Array:
     algebra = ArrayAlgebra()
     if is_product(node):
-        return _multiply(node, *map(value, node.sources))
+        return _multiply_factors(node, factors, value)
     if isinstance(node, LinearNode):
         return algebra.linear(node.op, node.index, *map(value, node.sources))
     if isinstance(node, TransformNode):
@@ -281,14 +283,19 @@ def _evaluate_by_kind(node: TensorNode, value: Callable[[TensorNode], Any]) -> A
     return algebra.nonlinear(node.function, [value(source) for source in node.sources])
 
 
-def _multiply(node: LinearNode, left: Any, right: Any) -> Array:
-    """The product of two arrays; if it is not finite, it is computed again without structural zeros."""
-    algebra = ArrayAlgebra()
-    result = algebra.linear(node.op, node.index, left, right)
-    if not any(map(may_have_structural_zeros, node.sources)) or has_finite_sum(result):
+def _multiply_factors(node: LinearNode, sources: Factors, value: Callable[[TensorNode], Any]) -> Array:
+    """Contract all factors at once; if the result is not finite, redo it pairwise, skipping structural zeros."""
+    if len(sources) > 2 or node.index.dummies:
+        result = product([(value(source), ids) for source, ids in sources], node.index.dst)
+    else:
+        result = ArrayAlgebra().linear(node.op, node.index, *map(value, node.sources))
+    if (len(sources) == 2 and not any(map(may_have_structural_zeros, node.sources))) or has_finite_sum(result):
         return result
-    masks = [find_nonzero(source, array, algebra) for source, array in zip(node.sources, (left, right))]
-    return product(factors(node.index, left, right), node.index.dst, factors(node.index, *masks))
+    if len(sources) > 2:
+        return evaluate_composition(node, value, {source for source, _ in sources})(node)
+    pair = [value(source) for source in node.sources]
+    masks = [find_nonzero(source, array, ArrayAlgebra()) for source, array in zip(node.sources, pair)]
+    return product(factors(node.index, *pair), node.index.dst, factors(node.index, *masks))
 
 
 def cached_array(node: TensorNode) -> Any:

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from ..base import TensorNode
-from ..differentiate import ancestors
 from ..index import Ids
 from ..nodes import LeafNode, LinearNode, NonlinearNode, OpType, TransformNode, is_product
 from ..sparse_selector import AxisSelection, SelectionNode
 from .arrays import Array
+from .eval_plan import missing_ancestors
 
 
 def may_have_structural_zeros(node: TensorNode) -> bool:
@@ -27,7 +27,7 @@ def may_have_structural_zeros(node: TensorNode) -> bool:
 
 def _inherits_structural_zeros(node: TensorNode) -> bool:
     if node.has_structural_zeros is None:
-        for each in ancestors([node], _operands, lambda other: other.has_structural_zeros is None):
+        for each in missing_ancestors(node, lambda known: known.has_structural_zeros is not None, _operands):
             each.has_structural_zeros = _infer_structural_zeros(each)
     return bool(node.has_structural_zeros)  # a run-time one-hot has none: products with its zeros are ordinary 0s
 
@@ -76,10 +76,9 @@ def find_nonzero(target: TensorNode, array: Array, algebra: Any) -> Any:
     def read(node: TensorNode) -> Any:
         return node if isinstance(node, SelectionNode) else found.get(node, np.broadcast_to(1.0, node.shape))
 
-    def is_computed(node: TensorNode) -> bool:
-        return not isinstance(node, SelectionNode) and _inherits_structural_zeros(node)
-
-    for each in ancestors([target], _operands, is_computed):
+    for each in missing_ancestors(
+        target, lambda node: isinstance(node, SelectionNode) or not _inherits_structural_zeros(node), _operands
+    ):
         found[each] = (_compute_mask(each, read, algebra) != 0.0).astype(np.float64)
     return read(target)
 

@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 from ...core.number import shortened
 from ...errors import EngineError
 from ..base import TensorNode, check_tensors
-from ..differentiate import BEHIND, READS, ancestors
+from ..differentiate import BEHIND, ancestors
 from ..evaluation.arrays import Array
 from ..evaluation.backprop import BackwardRun, check_single, ones_like, store_gradients
+from ..evaluation.eval_plan import missing_ancestors
 from ..evaluation.evaluate import cache_value, cached_array, check_fed, invalidate_stale, to_dense
 from ..versions import own_copy, ticks
 from .graph import Key, TaskGraph, task_graph
@@ -133,7 +134,9 @@ class DAGExecutionEngine:
     def _run(self, graph: TaskGraph, use_cached: bool) -> list[Any]:
         """Run all tasks, then cache the computed values on the nodes."""
         check_fed(
-            ancestors([graph.output], READS, lambda node: node._value is None or bool(node.reads and not use_cached))
+            missing_ancestors(
+                graph.output, lambda node: bool(node._value is not None and (use_cached or not node.reads))
+            )
         )
         start_tick = next(ticks)
         results, self.last_run = self._perform(graph)

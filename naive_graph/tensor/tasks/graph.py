@@ -6,7 +6,8 @@
     G(v)     total gradient      needs the B's and D's that reach v, youngest consumer first, then by position
 
 "Needs" are dependencies: tasks whose results are a task's arguments. Sums have the order of the serial
-engine (evaluation/), so results agree bit for bit. G of the output is the number 1 and needs nothing.
+engine (evaluation/), so results agree bit for bit. G of the output is the number 1 and needs nothing. A
+product that is fused into another one (eval_plan.py) has an F only if its value is needed.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ from typing import NamedTuple
 from ...core.sweep import Contribution, backward_pass
 from ..base import Call, TensorNode, check_tensors
 from ..calculus import branch, has_nonzero_derivative, values_read
-from ..differentiate import BEHIND, READS, ContributionTargets, ancestors
+from ..differentiate import BEHIND, ContributionTargets, ancestors
 from ..evaluation.backprop import check_single, nodes_with_gradients
-from ..nodes import LeafNode
+from ..evaluation.eval_plan import missing_ancestors, plan_evaluation
 from ..notation import unique_names
 from ..sparse_selector import SelectionNode
 from .work import CachedValue, Contribute, Evaluate, SumContributions, Work
@@ -85,9 +86,9 @@ class TaskGraph:
 
     def add_value(self, target: TensorNode) -> None:
         """Add the task F of a node and of all that it is computed from, where missing."""
-        for node in ancestors([target], READS, lambda node: not (self.has_value(node) or isinstance(node, LeafNode))):
-            reads = [source for source in dict.fromkeys(node.reads) if not isinstance(source, SelectionNode)]
-            self.add(Key("F", node), Evaluate(node), [self.number[Key("F", source)] for source in reads])
+        for recipe in plan_evaluation(missing_ancestors(target, self.has_value), target):
+            needs = [self.number[Key("F", node)] for node in recipe.reads if not isinstance(node, SelectionNode)]
+            self.add(Key("F", recipe.node), Evaluate(recipe), needs)
 
     def add_contribution(self, node: TensorNode, position: int, call: Call | None = None) -> int:
         """Add the task B of a source; or D of an operand, if a call with a custom derivative is given."""

@@ -18,7 +18,7 @@ from ...errors import EngineError, EngineWarning, MissingToolError, NaiveGraphEr
 from .engine import DAGExecutionEngine, TaskBar, TaskRun
 from .graph import TaskGraph
 from .serialization import packed
-from .work import CachedValue, SentValue, Work
+from .work import CachedValue, Evaluate, SentValue, Work
 
 SHORT, OVERHEAD = 0.1, 10.0  # warn about too small tasks if a run took more seconds, and more times its work
 GONE = 60  # seconds to wait while the cluster has no workers
@@ -148,7 +148,7 @@ def _pickle_work(work: Any) -> bytes:
     """Pickle a task's work; a value that is known already (Kept) is sent as the array itself (Given)."""
     if isinstance(work, CachedValue):
         return packed(SentValue(work()))
-    return packed(work, work.node)
+    return packed(work, work.recipe.node if isinstance(work, Evaluate) else work.node)
 
 
 def _task_bars(measurements: list[Measured], begin: float) -> list[TaskBar]:

@@ -21,6 +21,7 @@ from ..calculus import Calculus
 from ..differentiate import Adjoint, contribution, differentiate_call, finish_adjoint, merge_adjoints
 from ..evaluation.arrays import Array
 from ..evaluation.backprop import ones_like
+from ..evaluation.eval_plan import EvalStep
 from ..evaluation.evaluate import ArrayAlgebra, cached_array, computed
 from ..sparse_selector import SelectionNode
 
@@ -46,15 +47,15 @@ class CachedValue(NamedTuple):
 
 
 class Evaluate(NamedTuple):
-    """The work of F for a node to be computed, from the values of what it reads."""
+    """The work of F for a node to be computed, from the values that its recipe reads."""
 
-    node: TensorNode
+    recipe: EvalStep
 
     def __call__(self, *values: Array) -> Array:
-        computed_sources = [node for node in dict.fromkeys(self.node.reads) if not isinstance(node, SelectionNode)]
+        computed_sources = [node for node in self.recipe.reads if not isinstance(node, SelectionNode)]
         value_by_node = dict(zip(computed_sources, values))
         with np.errstate(all="ignore"):  # the error state is per thread
-            return computed(self.node, _lookup(value_by_node))
+            return computed(self.recipe, _lookup(value_by_node))
 
 
 class Contribute(NamedTuple):
