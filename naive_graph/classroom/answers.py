@@ -54,7 +54,10 @@ def find_checks_in(cell: str) -> Iterator[tuple[str, ast.expr]]:
 
 
 def find_calls(cell: str, name: str) -> Iterator[Any]:
-    """The calls of check("...", ...) or predict("...", ...) in a cell."""
+    """The calls of the function `name` in a cell whose first argument is a constant, as in predict("kahn", f).
+
+    Calls of check with keyword arguments are found too.
+    """
     try:
         tree = parse_cell(cell)
     except (SyntaxError, ValueError):
@@ -76,7 +79,7 @@ def candidate_expressions(cells: list[str], known_as: set[str], expression: str)
 def evaluate_answer(cells: list[str], exercise_names: set[str], expression: str) -> tuple[AnswerProblem | None, Any]:
     """Run the statements that the answer depends on, up to the last cell that checks it. Returns (problem, answer).
 
-    As in a notebook, what raises does not keep the rest from running.
+    A statement that raises does not keep those after it from running (a notebook would skip the rest of its cell).
     """
     needed_names = {part.id for part in ast.walk(ast.parse(expression)) if isinstance(part, ast.Name)}
     cell_of_statement, syntax_problem = _statements_to_check(cells, exercise_names)
@@ -114,7 +117,7 @@ def _run_statement(
 
 
 class FailedImport:
-    """Stands for a name whose import failed: any use raises ImportError with the reason."""
+    """Stands for a name whose import failed: a call, a loop, an index or an attribute raises ImportError."""
 
     def __init__(self, module: str) -> None:
         self._module = module
@@ -142,7 +145,10 @@ def _diagnose(raised: list[BaseException], error: BaseException, unread: str, wa
 
 
 def _statements_to_check(cells: list[str], known_as: set[str]) -> tuple[dict[ast.stmt, int], str]:
-    """The statements down to the last check, in order, each with the place of its cell; and why a cell is left out."""
+    """The statements down to the last check, in order, each with the index of its cell; and a sentence.
+
+    The sentence says why the last of the unreadable cells is left out; "" if there is none.
+    """
     checking = [index for index, cell in enumerate(cells) if any(name in known_as for name, _ in find_checks_in(cell))]
     home: dict[ast.stmt, int] = {}
     unread = ""

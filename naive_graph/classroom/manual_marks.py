@@ -69,13 +69,16 @@ def read_marks(folder: Path, points_of_parts: Callable[[str, str], dict[str, flo
             if not {*HEAD} - {"of"} <= {*names}:
                 raise LessonError(f"{file} begins with {header_line.strip()!r}. Its first line is: {','.join(HEAD)}")
             table = csv.DictReader(opened, names, delimiter=delimiter)
-            rows = [{name: (row.get(name) or "").strip() for name in HEAD} for row in table]
+            rows: list[tuple[int, dict[str, str]]] = []  # (line of the file, cells by title)
+            for row in table:
+                line = table.reader.line_num + 1  # the header was read before; empty lines count
+                rows.append((line, {name: (row.get(name) or "").strip() for name in HEAD}))
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise LessonError(f"{file} cannot be read: {error}. Save it as CSV, in UTF-8, with commas.") from error
     marks: dict[Place, ManualMark] = {}
-    for line, row in enumerate(rows, 2):
+    for line, row in rows:
         key = row["student"], row["lesson"], row["part"]
         points = _parse_points(f"{file}, line {line}", row, points_of_parts) if row["points"] else None
         if key in marks and points is not None and marks[key].points is not None:
@@ -130,7 +133,10 @@ def _apply_mark(answer: dict[str, Any], mark: ManualMark | None) -> dict[str, An
 def mark_table_rows(
     results: Iterable[tuple[str, str, list[dict[str, Any]]]], marks: dict[Place, ManualMark]
 ) -> list[list[Any]]:
-    """The rows of by_hand.csv, with the marks given so far. results: (student, lesson, answers) of each."""
+    """The rows of by_hand.csv, with the marks given so far: the header and an entry for each; [] if there is none.
+
+    results: (student, lesson, answers) of each.
+    """
     rows: dict[Place, list[Any]] = {}
     for student, lesson, answers in results:
         for answer in answers:

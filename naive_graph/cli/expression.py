@@ -2,7 +2,8 @@
 
 The text is parsed by Python's own parser and never run. The tree is then walked
 without recursion, and only what has a meaning in a graph is let through:
-numbers, names, `+ - * / **`, comparisons, and the functions of the catalogue.
+numbers, names, `+ - * / **`, comparisons, the functions of the catalogue, lists of their
+operands (`add([x, y, z])`), and an index that chooses one of several results (`softmax([x, y])[0]`).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import Any, NoReturn
 
 from ..core.catalogue import softmax
 from ..core.compositions import COMPOSITIONS
+from ..core.number import shortened
 from ..core.rules import RULES, Rule
 from ..errors import ExpressionError, NaiveGraphError
 from ..graph.node_factory import CURRENT
@@ -52,9 +54,11 @@ def read(text: str, values: Mapping[str, float] | None = None) -> Node:
 
     values: a number for each name. Functions are those of the catalogue, also
     written as methods, `(x + 1).log()`; a function of any number of operands
-    takes a list as well, `add([x, y, z])`. Raises ExpressionError, with the place in the
-    text, for anything else, and leaves the graph as it was then; what a signal's handler or
-    another thread built meanwhile is cut back too.
+    takes a list as well, `add([x, y, z])`.
+
+    Raises ExpressionError for anything else, where it can with the position in the text. Then the graph
+    is cut back to what it was before the call; nodes that another thread or a signal handler built
+    meanwhile are removed too.
 
     >>> f = read("log((x - 7)**2 + 10)", {"x": 6})
     >>> print(f.formula())
@@ -87,7 +91,9 @@ def callable_functions() -> dict[str, Callable[..., Any]]:
 
 
 def _on_one_line(text: object) -> str:
-    if not isinstance(text, str) or not text.strip():
+    if not isinstance(text, str):
+        raise ExpressionError(f'An expression is a text, not {shortened(text)}. Write one such as "x**2 + 1".')
+    if not text.strip():
         raise ExpressionError('The expression is empty. Write one such as "log((x - 7)**2 + 10)".')
     return re.sub(r"\s", " ", text.strip())
 
@@ -169,7 +175,11 @@ class ExpressionReader:
         return results[0]
 
     def _build_part(self, part: ast.expr, make: Make, inner: list[Any]) -> Any:
-        """Build one part, by a call compiled with the part's position, so that the node knows where it was written."""
+        """Build one part of the tree from its operands.
+
+        In a text of at most MOST_LOCATED characters the call is compiled with the part's position, so that the
+        node knows where in the text it was written. In a longer one this would take too long.
+        """
         if len(self.text) > MOST_LOCATED:
             return make(inner)
         call = ast.parse("make(inner)", mode="eval")
@@ -185,7 +195,8 @@ class ExpressionReader:
             case ast.Name(id=name):
                 return [], lambda _: self._variable(part, name)
             case ast.UnaryOp(op=ast.UAdd() | ast.USub() as op, operand=ast.Constant(value=value)) if _is_number(value):
-                return [], lambda _: self._number(part, value, isinstance(op, ast.USub))  # -2 is one, as in Python
+                # -2 is one Constant, not neg(2)
+                return [], lambda _: self._number(part, value, isinstance(op, ast.USub))
             case ast.UnaryOp(op=ast.UAdd(), operand=operand):
                 return [operand], lambda made: made[0]
             case ast.UnaryOp(op=ast.USub(), operand=operand):

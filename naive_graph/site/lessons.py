@@ -15,10 +15,12 @@ from ..classroom.tiny import LAST
 from .markdown import markdown, place, templates
 
 CHECKED = re.compile(r'^check\("(\w+)"|^check_tiny\((\d+)\)', re.MULTILINE)
-MORE = re.compile(r"\b(numpy|matplotlib|plot|Program|Sequential|tensor)\b")  # what asks for more than Python
+# Words in a program that needs more than Python and this package.
+MORE = re.compile(r"\b(numpy|matplotlib|plot|Program|Sequential|tensor)\b")
 GUESSED = "You have made your guess? This is what the cell shows."
 EXPECTED = "Expected output:"  # of a cell that was not run in the page
-ASKED = re.compile(r"Stuck\? (?:Open a new cell|Run <code>hint).*?in the end\.", re.DOTALL)  # of a notebook
+# Advice about hints that holds in a notebook, not on the page.
+ASKED = re.compile(r"Stuck\? (?:Open a new cell|Run <code>hint).*?in the end\.", re.DOTALL)
 SCROLLED = re.compile(r'<(pre|math(?= [^>]*display="block"))(?! tabindex)')  # where a page is narrow
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -109,7 +111,7 @@ def render_glossary(folder: Path, lessons: Iterable[LessonPage]) -> str:
 
 
 def _exercise_of_cell(source: str) -> str:
-    """The name of the exercise that a cell checks; for check_tiny(n), the last part that lesson n asks for."""
+    """The name of the exercise that a cell checks; for check_tiny(n), the last part asked for up to lesson n."""
     match = CHECKED.search(source)
     if match is None or match[1]:
         return match[1] if match else ""

@@ -1,7 +1,7 @@
 """The derivative rules (vjp and jvp) of every kind of tensor node, generic over what computes them.
 
 `Calculus` holds the rules; an `Algebra` carries out their operations: `NodeAlgebra` builds derivative nodes,
-`Arrays` (evaluation/evaluate.py) computes arrays at once. H is the index tuple of a second tensor that a
+`ArrayAlgebra` (evaluation/evaluate.py) computes arrays at once. H is the index tuple of a second tensor that a
 derivative carries as trailing axes: the output in reverse mode, the input in forward mode; empty for
 the gradient of a scalar.
 """

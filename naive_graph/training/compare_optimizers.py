@@ -20,7 +20,7 @@ FAR = 1e6  # a run is stopped once a coordinate exceeds this
 
 
 def default_trainers(rate: float = 0.01) -> dict[str, Make]:
-    """All trainers with default rates; those of Adagrad and Adam are ten times the others'."""
+    """All trainers, each with the settings that `optimizers.TRAINERS` derives from `rate`."""
     return {label: partial(entry.trainer, **entry.settings(rate)) for label, entry in optimizers.TRAINERS.items()}
 
 
@@ -41,7 +41,10 @@ class Path:
 
 
 def run_trainers(makers: Mapping[str, Make], ground: DescentSurface, start: Sequence[float], steps: int) -> list[Path]:
-    """Run each trainer for `steps` updates, each in its own graph."""
+    """Run each trainer in its own graph, and record the start and the point after each of `steps` updates.
+
+    One more update follows, whose point is not recorded: if it diverges, the path is marked `left`.
+    """
     return [_walk_surface(name, make, ground, start, steps) for name, make in makers.items()]
 
 

@@ -263,6 +263,7 @@ def test_a_mark_by_hand_replaces_one_by_running_and_stands_on_the_page_with_its_
         (f"ada,{LESSON},kahn,4,", "line 2: 4 points of 1 for kahn. Give at most 1"),
         (f"ada,{LESSON},kahn,-1,", "line 2: points are '-1'. Write a number from 0"),
         (f"ada,{LESSON},kahn,1,\nada,{LESSON},kahn,0,", "line 3: line 2 marks the same. Take out one of them."),
+        (f"\n\nada,{LESSON},kahn,4,", "line 4: 4 points of 1 for kahn. Give at most 1"),
     ],
 )
 def test_a_mark_by_hand_that_cannot_be_meant_is_refused_by_its_line(course, capsys, line, told):

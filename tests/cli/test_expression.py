@@ -134,6 +134,7 @@ def test_random_expressions_have_pythons_value(numbers, data):
     [
         ("", "is empty"),
         ("   ", "is empty"),
+        (5, "An expression is a text, not 5."),
         ("lgo(x)", "no function 'lgo' (character 1). Did you mean 'log'?"),
         ("1 + ln(x)", "(character 5). Did you mean 'log'?"),
         ("x + y", "'y' has no value (character 5). Give it one: y=1."),

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from naive_graph import Graph, Variable, draw, log, scope, step
 from naive_graph.views.assets import packed
-from naive_graph.views.drawing.names import SHORT
+from naive_graph.views.drawing.names import SHORT, ordinal
 from naive_graph.views.theme import format_number
 
 
@@ -44,6 +44,18 @@ def test_no_two_nodes_that_vary_are_called_alike_and_drawing_and_walk_agree(choi
         # A named sum that a longer one took over is drawn, and no walk goes through it.
         assert all(drawn[row].startswith("n") for row in drawn.keys() - names.keys())
         assert not re.search(r"row \d|[a-z]_\d", " ".join(each.sentence for each in steps))
+
+
+def test_ordinals_end_as_in_english():
+    assert [ordinal(position) for position in (0, 1, 2, 3)] == ["1st", "2nd", "3rd", "4th"]
+    assert [ordinal(number - 1) for number in (11, 12, 13, 21, 22, 111)] == [
+        "11th",
+        "12th",
+        "13th",
+        "21st",
+        "22nd",
+        "111th",
+    ]
 
 
 def test_a_node_is_called_by_its_name_or_its_short_formula_or_its_line():

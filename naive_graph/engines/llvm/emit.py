@@ -57,7 +57,10 @@ def _comparison(how: str) -> Any:
 
 
 class Emitted(Arithmetic):
-    """A virtual register; or, with `place`, an array element (array, index) that is loaded on each use."""
+    """A virtual register; or, with `place`, an array element (array, index), loaded where it is used.
+
+    The load of an element is reused too, like any other instruction: see `InstructionWriter.line`.
+    """
 
     __slots__ = ("name", "place", "writer")
 
@@ -140,7 +143,10 @@ class InstructionWriter:
     # --- instructions ---
 
     def apply(self, rule: Rule, operands: Sequence[Value]) -> Value:
-        """Emit the value of a rule: a single instruction if there is one, else a call of its traced function."""
+        """Emit the value of a rule: instructions for those in INSTRUCTIONS, else a call of its traced function.
+
+        A square becomes one multiplication.
+        """
         rule.check_arity(len(operands))
         if rule.name in INSTRUCTIONS:
             return INSTRUCTIONS[rule.name](self, *operands)
@@ -297,7 +303,11 @@ def _mathematics() -> SimpleNamespace:
 
 
 def _math_call(function: BuiltinFunctionType) -> Callable[..., Any]:
-    """Wrap a function of `math`: computed at once for numbers; for registers, an emitted call of the C library."""
+    """Wrap a function of `math`: computed at once for numbers; for registers, an emitted call.
+
+    The call is of an LLVM intrinsic, of a function of ours (llvm/mathematics.py), or of the C library;
+    isinf becomes a comparison.
+    """
     name = function.__name__
 
     def call(*operands: Any) -> Any:

@@ -15,7 +15,7 @@ from .functions import Module
 LANES = 8  # numbers in a vector register
 VECTOR = f"<{LANES} x double>"
 IOTA = f"<{', '.join(f'i64 {k}' for k in range(LANES))}>"
-LONG = 400  # instructions after which loaded values are loaded again, to limit register spills
+LONG = 400  # instructions after which all results are forgotten (values loaded again), to limit register spills
 PARAMETERS = "ptr %values, ptr %adjoints"
 
 
@@ -97,7 +97,7 @@ class FunctionWriter:
 
 
 class StraightLineFunction(InstructionWriter):
-    """Writes one straight-line function of arrays of floats."""
+    """Writes one function without branches; its parameters are arrays of doubles."""
 
     def __init__(self, module: Module, name: str, parameters: str = PARAMETERS) -> None:
         super().__init__(module)
@@ -108,7 +108,7 @@ class StraightLineFunction(InstructionWriter):
         raise TypeError("it asks `if` about operands; write where(condition, a, b)")
 
     def forget_old_results(self) -> None:
-        """Forget results of LONG instructions ago: to load a value again costs less than to spill it."""
+        """Forget all results, once every LONG instructions: to load a value again costs less than to spill it."""
         if len(self.lines) - self._from >= LONG:
             self._from = len(self.lines)
             self.known.clear()

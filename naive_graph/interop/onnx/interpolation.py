@@ -31,7 +31,7 @@ USUAL = {
     "cubic_coeff_a": -0.75, "exclude_outside": 0, "extrapolation_value": 0.0, "antialias": 0, "axes": None,
     "keep_aspect_ratio_policy": "stretch",
 }  # fmt: skip
-BEFORE = {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}  # opset 11
+BEFORE = {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}  # before opset 11
 
 
 class Axis(NamedTuple):

@@ -60,7 +60,7 @@ def depth_to_space(
     tensorflow=TensorFlow("SpaceToDepth", block=Attribute("block_size"), data_format=Attribute("data_format", "NHWC")),
 )  # fmt: skip
 def space_to_depth(x: Tensor, block: Size, data_format: Layout = "NHWC") -> Any:
-    """Rearrange spatial blocks into channels: the inverse of depth_to_space."""
+    """Rearrange spatial blocks into channels: the inverse of depth_to_space in mode DCR."""
     table = _to_channels_last(x.shape, data_format)
     n, h, w, c = table.shape
     table = table.reshape(n, h // block, block, w // block, block, c).transpose(0, 1, 3, 2, 4, 5)

@@ -1,6 +1,7 @@
 """Operator families: base classes of elementwise operators and of reductions, with broadcasting and axes.
 
-A "row" is an operator definition (operator_def.py); a "rule" is a function of the scalar catalogue.
+A "rule" is a function of the scalar catalogue (core/catalogue.py), such as `exp`. `RuleOperator(exp)` makes
+it the tensor operator `exp`: its definition (operator_def.py) with examples, and its names in ONNX and TensorFlow.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from .operator_def import OperatorDef, unique_call_name
 from .properties import FLAG, Axes, Operand
 from .signature import MISSING, OperatorParameter, interpret_annotation
 
-SINCE = {  # ONNX operator -> the first opset that has it (1 if not listed)
+SINCE = {  # ONNX operator -> the opset from which our definition applies; all opsets that have it, if not listed
     **dict.fromkeys(("Sinh", "Cosh", "Asinh", "Acosh", "Atanh", "Erf", "Sign", "Where"), 9),
     **dict.fromkeys(("GreaterOrEqual", "LessOrEqual"), 12),
 }

@@ -21,7 +21,7 @@ from .table import composition
 
 
 def transpose_matrices(x: TensorNode, swap: bool = True) -> TensorNode:
-    """Each matrix transposed."""
+    """Transpose each matrix if `swap`; else return x."""
     return arithmetic.transpose(x, *range(x.rank - 2), x.rank - 1, x.rank - 2) if swap else x
 
 

@@ -119,7 +119,10 @@ def _default_labels(count: int, shape: tuple[int, ...]) -> Any:
 
 
 def _group_by_layer(output: TensorNode, flows: Mapping[str, Any]) -> list[TensorLayer]:
-    """Group the tensors by their outermost scope, in topological order; what is in no scope comes first or last."""
+    """Group the tensors by their outermost scope, in the order of their first nodes.
+
+    Nodes in no scope: those that depend on no layer are the group INPUT; the others are END, always the last.
+    """
     nodes_by_scope: dict[str, list[TensorNode]] = {}
     for node in ancestors([output]):
         if not isinstance(node, SelectionNode):
@@ -135,7 +138,10 @@ def _outermost_scope_name(node: TensorNode) -> str:
 
 
 def _is_input_side(node: TensorNode) -> bool:
-    """Whether it belongs to the sample: neither it nor anything it depends on is in a layer."""
+    """Whether it belongs to the group INPUT: neither it nor anything it depends on is in a layer.
+
+    The label and the loss belong to END. In a tensor without scopes every node, the result too, is INPUT.
+    """
     return not any(map(_outermost_scope_name, ancestors([node]))) and node.name not in ("label", "loss")
 
 

@@ -34,7 +34,7 @@ class Folder:
         if not isinstance(fold, bool) and isinstance(fold, int) and fold < 0:
             raise DrawingError(f"fold={fold}: a depth is at least 0, that of the outermost scopes.")
         self.is_folding = fold is not None and fold is not False and any(scope for _, scope in tables.scopes)
-        self.hidden: set[int] = set()  # rows that are not drawn
+        self.hidden: set[int] = set()  # rows that are not drawn; set and read by scene.py
         self.bundles: dict[int, str] = {}  # leaves that share a box, and its id
         self._ids: dict[Scope, str] = {}
         self._closed: dict[Scope | None, Scope | None] = {}

@@ -20,7 +20,8 @@ Alike = Mapping[tuple[str, int], list[int]]  # the rows of each kind of node in 
 
 
 def names_of(tables: Tables, rows: Iterable[int]) -> dict[int, str]:
-    """The display name of each row; unique, except for Constants. rows: in topological order."""
+    """The display name of each row; unique, except for Constants, and nodes to which
+    their owner gave the same name. rows: in topological order."""
     rows = list(rows)
     formulas = _short_formulas(tables, rows)
     counts, rows_by_line = Counter(formulas.values()), group_by_line(tables, rows)
@@ -80,4 +81,6 @@ def name_by_line(tables: Tables, row: int, alike: Alike) -> str:
 
 def ordinal(position: int) -> str:
     """Which of several it is in words, counted from 0: a is the 1st of a - b."""
-    return ("1st", "2nd", "3rd")[position] if position < 3 else f"{position + 1}th"
+    number = position + 1
+    suffix = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{suffix}"

@@ -34,7 +34,8 @@ KEYBOARD = (
     "Python knows straight signs alone. Many a phone's keyboard writes others: hold down the key of the sign to find "
     "the straight one, or switch 'smart punctuation' off."
 )
-Show = Callable[[str, str, str], object]  # a title, "text", "html", "page", "image" or "error", and what to show
+# Called with a title, a kind ("text", "html", "page", "image", "error" or "missing"), and what to show.
+Show = Callable[[str, str, str], object]
 _cells: dict[str, Any] = {}  # the names of a lesson
 
 
@@ -52,7 +53,8 @@ def run(source: str, show: Show) -> bool:
 def run_cell(source: str, name: str, show: Show) -> bool:
     """Run a cell of a lesson in the namespace and graph of the cells before it; True if it finished.
 
-    name: "cell 3", say. After an error for want of a module, the name of that is shown as "missing".
+    name: "cell 3", say. If a module was missing, `show` is also called with the module's name as the title
+    and the kind "missing".
     """
     if not _cells:
         _cells["__name__"] = "__main__"
@@ -189,19 +191,19 @@ def compiled() -> bytes:
     import zipfile
     from py_compile import PycInvalidationMode
 
-    package_parent = Path(__file__).parents[2]
+    package_folder = Path(__file__).parents[2]
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
-        for path in _list_imported(package_parent):
+        for path in _list_imported(package_folder):
             compileall.compile_file(path, quiet=2, force=True, invalidation_mode=PycInvalidationMode.UNCHECKED_HASH)
             for bytecode_file in (path.parent / "__pycache__").glob(f"{path.stem}.{sys.implementation.cache_tag}.pyc"):
-                archive.write(bytecode_file, bytecode_file.relative_to(package_parent))
+                archive.write(bytecode_file, bytecode_file.relative_to(package_folder))
     return buffer.getvalue()
 
 
-def _list_imported(package_parent: Path) -> Iterator[Path]:
+def _list_imported(package_folder: Path) -> Iterator[Path]:
     files = {Path(file_name) for module in [*sys.modules.values()] if (file_name := getattr(module, "__file__", None))}
-    return (path for path in sorted(files) if path.is_relative_to(package_parent))
+    return (path for path in sorted(files) if path.is_relative_to(package_folder))
 
 
 def _has_page(thing: Any) -> bool:
