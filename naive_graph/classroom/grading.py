@@ -92,7 +92,7 @@ def check_sandbox(limits: sandbox.Limits) -> None:
         why = verdict.message.splitlines()[0]
         raise LessonError(
             f"Nobody is graded: the right answer to {CANARY}, put through the same walls, does not pass here ({why}) "
-            f"Are you root of a container that knows no other user? Grade as another user. {sandbox.INSTEAD}"
+            f"Are you root of a container that knows no other user? Grade as another user. {sandbox.TRUST_HINT}"
         )
 
 
@@ -207,7 +207,7 @@ def list_unknown_extensions(course: Course, students: Iterable[str]) -> list[str
 
 def is_sandbox_failure(answer: dict[str, Any]) -> bool:
     """Whether the sandbox process died, by the answer or by a fault of ours: such a result is not cached."""
-    return any(name == sandbox.BROKEN for name, _ in answer["mistakes"])
+    return any(name == sandbox.UNREADABLE for name, _ in answer["mistakes"])
 
 
 class LessonTask(NamedTuple):

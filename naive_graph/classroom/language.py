@@ -1,10 +1,16 @@
 """Translate lessons and messages: English texts are looked up in gettext catalogues (.po) just before display.
 
-A catalogue is a file .po, as gettext's tools and translators know it, in the
-folder of a language beside the lessons: messages.po has what check, hint and
-predict say, and a file by the name of a lesson has its paragraphs. A message
-with changing parts is there once, with {} for each of them; a translation says
-{0}, {1} where their order is another. Who speaks knows nothing of it.
+The rest of the package writes finished English messages and does not mark them for
+translation. So a finished text is matched with the catalogue's entries, which are
+texts, or templates with {} for each changing part:
+
+    "{} has {} entries."  matches  "w has 3 entries."  and translates its parts, "w" and "3", too
+
+A translation has {} as well, or {0}, {1}, ... where the parts stand in another order.
+
+The folder of a language, beside the lessons, has its catalogues: messages.po for the
+messages of the course, the package's errors, and the texts of its pages; and a file by
+the name of each translated lesson for its paragraphs.
 """
 
 from __future__ import annotations
@@ -24,19 +30,26 @@ from typing import Any
 from ..errors import LessonError, NaiveGraphError
 from .lessons import TERM, lessons_of_the_package, notebook_bytes, without_outputs
 
-ENTRY = re.compile(r'^msgid ((?:".*"\n)+)msgstr ((?:".*"(?:\n|\Z))+)', re.MULTILINE)
-SAYING = re.compile(r"(check|check_tiny|start_tiny|predict|hint|progress)\(")  # what shows a message of ours
-HOLE = re.compile(r"\{(\w*)\}")
-LINE = re.compile(r"^  \* .*(?:\n    .*)*|^.+$", re.MULTILINE)  # of what is listed, the lines of its example as well
-BETWEEN = re.compile(r"(\n\n+|^```.*?^```$)", re.MULTILINE | re.DOTALL)  # paragraphs; a program is between them
-# Code and formulas: as they are in any language.
-WORDLESS = re.compile(r"```.*?```|\$\$.*?\$\$|\$.*?\$|`[^`]*`", re.DOTALL)
+PO_ENTRY = re.compile(r'^msgid ((?:".*"\n)+)msgstr ((?:".*"(?:\n|\Z))+)', re.MULTILINE)
+MESSAGE_CALL = re.compile(
+    r"(check|check_tiny|start_tiny|predict|hint|progress)\("
+)  # a cell whose output is our message
+HOLE = re.compile(r"\{(\w*)\}")  # stands for a changing part of a template
+MESSAGE_LINE = re.compile(r"^  \* .*(?:\n    .*)*|^.+$", re.MULTILINE)  # a list item goes with its indented lines
+PARAGRAPH_BREAK = re.compile(r"(\n\n+|^```.*?^```$)", re.MULTILINE | re.DOTALL)  # blank lines, or a program
+# These are the same in every language.
+CODE_OR_FORMULA = re.compile(r"```.*?```|\$\$.*?\$\$|\$.*?\$|`[^`]*`", re.DOTALL)
 
 
 def current_language() -> str:
     """The language code in $NAIVE_GRAPH_LANGUAGE, such as zh; "" for English and for unknown languages."""
-    wished = os.environ.get("NAIVE_GRAPH_LANGUAGE", "").lower()[:2]
-    return wished if wished in languages() else ""
+    code = _language_code(os.environ.get("NAIVE_GRAPH_LANGUAGE", ""))
+    return code if code in languages() else ""
+
+
+def _language_code(locale: str) -> str:
+    """The language of a locale's name, in small letters: zh of zh_CN.UTF-8."""
+    return re.split(r"\W|_", locale.lower())[0]
 
 
 @cache
@@ -46,16 +59,16 @@ def languages() -> tuple[str, ...]:
 
 
 def check_language(language: str) -> str:
-    """Return the language if it exists; raises LessonError otherwise."""
-    if language[:2].lower() not in ("en", *languages()):
+    """Return `language`, such as zh or zh_CN, if it is English or has a catalogue; else raise LessonError."""
+    if _language_code(language) not in ("en", *languages()):
         raise LessonError(f"There is no language {language!r}. There are: {', '.join(('en', *languages()))}.")
     return language
 
 
 def told(text: str) -> str:
     """Translate a message into the current language; parts that the catalogue lacks stay English."""
-    wished = os.environ.get("NAIVE_GRAPH_LANGUAGE") and current_language()
-    return message_catalogue(wished).message(text) if wished else text
+    language = os.environ.get("NAIVE_GRAPH_LANGUAGE") and current_language()
+    return message_catalogue(language).message(text) if language else text
 
 
 @contextmanager
@@ -70,7 +83,7 @@ def use_language(language: str) -> Iterator[None]:
         os.environ.update({} if before is None else {"NAIVE_GRAPH_LANGUAGE": before})
 
 
-NaiveGraphError.words = staticmethod(told)
+NaiveGraphError.words = staticmethod(told)  # a hook: errors translate their message when it is shown
 
 
 @cache
@@ -85,7 +98,7 @@ def _catalogue_file(language: str, name: str) -> Path:
 
 def read(file: Path) -> dict[str, str]:
     """Parse a .po file: {text: translation}, without untranslated entries."""
-    entries = ENTRY.findall(file.read_text(encoding="utf-8"))
+    entries = PO_ENTRY.findall(file.read_text(encoding="utf-8"))
     texts = {_unquote_lines(key): _unquote_lines(text) for key, text in entries}
     return {key: text for key, text in texts.items() if key and text}
 
@@ -95,55 +108,67 @@ def _unquote_lines(lines: str) -> str:
 
 
 class Catalogue:
-    """Translations of texts, and of templates with {} for changing parts."""
+    """Translations of texts, and of templates with {} for changing parts.
+
+    templates: (longest fixed piece, template), those with most fixed text first. The piece is looked for first: that
+    is quicker than to match every template.
+    """
 
     def __init__(self, texts: dict[str, str]) -> None:
         self.texts = texts
-        holed = [text for text in texts if HOLE.search(text)]
-        pieces = ((max(HOLE.split(template)[::2], key=len), template) for template in holed)
-        self.templates = sorted(pieces, key=lambda template: -len(HOLE.sub("", template[1])))
+        templates = [text for text in texts if HOLE.search(text)]
+        templates.sort(key=lambda template: -len(HOLE.sub("", template)))
+        self.templates = [(max(HOLE.split(template)[::2], key=len), template) for template in templates]
 
     def message(self, text: str) -> str:
-        """A message, line by line: lines are put together in many ways."""
+        """Translate a message: as a whole if the catalogue has it, else line by line."""
         if text in self.texts:
             return self.texts[text]
-        return LINE.sub(lambda line: self._line(line[0]), text)
+        return MESSAGE_LINE.sub(lambda line: self._line(line[0]), text)
 
     def _line(self, line: str) -> str:
         bare = line.lstrip(" *")
         return line[: len(line) - len(bare)] + self._translate_sentences(bare)
 
     def _translate_sentences(self, text: str) -> str:
-        """Translate a line: as a whole, or else its longest known prefix of sentences, and then the rest."""
+        """Translate a line: as a whole; or else its longest prefix of sentences that has a translation, then the rest.
+
+        Last of all a template is tried whose parts may be anything. What has no translation stays.
+        """
         translation = self.known(text)
         if translation is not None:
             return translation
         for end in sorted((match.end() for match in re.finditer(r"[.?!:] ", text)), reverse=True):
-            begin = self.known(text[: end - 1])
-            if begin is not None:
-                return begin + self._translate_sentences(text[end:])
-        return self.known(text, swallowing=True) or text
+            prefix = self.known(text[: end - 1])
+            if prefix is not None:
+                return prefix + self._translate_sentences(text[end:])
+        return self.known(text, any_parts=True) or text
 
-    def known(self, text: str, *, swallowing: bool = False) -> str | None:
-        """The translation of a text, or of the template that it was made of; None if there is none.
+    def known(self, text: str, *, any_parts: bool = False) -> str | None:
+        """The translation of a text that is an entry or matches a template; None if there is none.
 
-        swallowing: a hole may hold more sentences that nobody knows, as an error of Python's has them.
+        A part of a template is normally not several sentences without a translation: another, shorter template may
+        fit then. any_parts: allow it, for parts such as the message of one of Python's errors.
         """
         text = text.strip()
-        for form in (text, text[:1].swapcase() + text[1:]):  # what begins a sentence may also stand inside of one
+        for form in (
+            text,
+            text[:1].swapcase() + text[1:],
+        ):  # an entry may begin with a small letter, if it can stand inside a sentence
             if form in self.texts:
                 return self.texts[form]
         for piece, template in self.templates:
             match = _template_pattern(template).fullmatch(text) if piece in text else None
-            if match and (swallowing or not any(map(self._is_untranslated, match.groups()))):
-                return self._filled(template, match.groups())
+            if match and (any_parts or not any(map(self._is_untranslated, match.groups()))):
+                return self._fill_template(template, match.groups())
         return None
 
     def _is_untranslated(self, part: str) -> bool:
+        """Whether a part is several sentences, none of which has a translation."""
         return bool(re.search(r"[.?!] [A-Z]", part)) and self._translate_sentences(part) == part
 
-    def _filled(self, template: str, parts: tuple[str, ...]) -> str:
-        """Fill the parts of a message into its translated template; the parts are translated, too."""
+    def _fill_template(self, template: str, parts: tuple[str, ...]) -> str:
+        """Translate the parts of a message, and put them into its translated template."""
         names = [name or str(position) for position, name in enumerate(HOLE.findall(template))]
         translations = dict(zip(names, map(self._translate_sentences, parts)))
         order = iter(translations.values())
@@ -152,6 +177,7 @@ class Catalogue:
 
 @lru_cache(2000)
 def _template_pattern(template: str) -> re.Pattern[str]:
+    """A pattern that matches the texts made from a template; its groups are the changing parts."""
     pieces = HOLE.split(template)[::2]
     return re.compile("(.*?)".join(map(re.escape, pieces)), re.DOTALL)
 
@@ -161,23 +187,23 @@ def _template_pattern(template: str) -> re.Pattern[str]:
 
 def paragraphs(text: str) -> list[str]:
     """The paragraphs of a markdown text that have words."""
-    parts = BETWEEN.split(TERM.sub(r"\1", text))[::2]
-    return [part for part in parts if re.search(r"[^\W\d_]", WORDLESS.sub("", part))]
+    parts = PARAGRAPH_BREAK.split(TERM.sub(r"\1", text))[::2]
+    return [part for part in parts if re.search(r"[^\W\d_]", CODE_OR_FORMULA.sub("", part))]
 
 
-def split_docstring(program: str) -> list[str]:
-    """The paragraphs of the docstrings in a cell, each as one line."""
+def docstring_paragraphs(program: str) -> list[str]:
+    """The paragraphs, each as one line, of the docstrings of the functions and classes that a cell defines."""
     try:
         definitions = [part for part in ast.parse(program).body if isinstance(part, (ast.FunctionDef, ast.ClassDef))]
-    except SyntaxError:  # IPython's own words
+    except SyntaxError:  # a cell with IPython's own commands
         return []
     docstrings = [ast.get_docstring(definition) or "" for definition in definitions]
-    paragraphs = chain.from_iterable(text.split("\n\n") for text in docstrings if text)
-    return [" ".join(paragraph.split()) for paragraph in paragraphs]
+    parts = chain.from_iterable(text.split("\n\n") for text in docstrings if text)
+    return [" ".join(part.split()) for part in parts]
 
 
 def has_translation(language: str, lesson: Path) -> bool:
-    """Whether a lesson is there in a language."""
+    """Whether a lesson is translated into a language."""
     return _catalogue_file(language, lesson.stem).is_file()
 
 
@@ -187,10 +213,7 @@ def lesson_catalogue(lesson: Path, language: str) -> Catalogue:
 
 
 def lesson_in_language(lesson: Path, language: str) -> bytes:
-    """A lesson's notebook as bytes, without outputs, texts translated; in English if there is no translation.
-
-    Above an exercise stands what it asks.
-    """
+    """A lesson's notebook as bytes, without outputs, texts translated; in English if there is no translation."""
     bare = without_outputs(lesson)
     if not has_translation(language, lesson):
         return bare
@@ -198,17 +221,21 @@ def lesson_in_language(lesson: Path, language: str) -> bytes:
 
 
 def translate_lesson(notebook: dict[str, Any], lesson: Path, language: str) -> dict[str, Any]:
-    """The cells of a lesson with their texts in a language. What its catalogue lacks stays in English."""
+    """Translate the cells of a lesson: paragraphs, and the outputs that are our messages. Code is left as it is.
+
+    The docstring of an exercise is code. So its translation is put at the end of the markdown cell above. What the
+    catalogue lacks stays in English.
+    """
     catalogue = lesson_catalogue(lesson, language)
     cells = notebook["cells"]
     for cell, next_cell in zip(cells, [*cells[1:], {"source": ""}]):
         if cell["cell_type"] == "markdown":
-            parts = BETWEEN.split(TERM.sub(r"\1", "".join(cell["source"])))
+            parts = PARAGRAPH_BREAK.split(TERM.sub(r"\1", "".join(cell["source"])))
             parts[::2] = [catalogue.known(part) or part for part in parts[::2]]
-            docstring = split_docstring("".join(next_cell["source"]))
-            docstring_texts = [catalogue.texts[text] for text in docstring if text in catalogue.texts]
+            below = docstring_paragraphs("".join(next_cell["source"]))
+            docstring_texts = [catalogue.texts[text] for text in below if text in catalogue.texts]
             cell["source"] = "\n\n".join(["".join(parts), *docstring_texts]).splitlines(keepends=True)
-        elif SAYING.match("".join(cell["source"])):
+        elif MESSAGE_CALL.match("".join(cell["source"])):
             for data in (output["data"] for output in cell["outputs"] if "data" in output):
                 plain = "".join(data["text/plain"])
                 translation = data["text/plain"] = catalogue.message(plain)

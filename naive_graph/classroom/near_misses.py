@@ -1,7 +1,12 @@
 """Near misses: find the one-line change that makes an answer right, or a relation of wrong values to right ones.
 
-A place is named only if a small change of that line of the learner's code passes all cases, so the hint is certain.
-Relations are, for instance: wrong by a constant factor, first entry wrong, another order.
+`find_repair` tries small changes of single lines of the learner's code (mutation.py calls them slips): it names a line
+only if the changed answer passes all cases, so the hint is certain. `find_relation` looks at values only: are all wrong
+ones, for instance, wrong by the same factor, in another order, or too large? misconceptions.toml has the sentences.
+
+Outcomes come in pairs, one pair for each case, since each case is run twice (see run_answer.py): first, second.
+Values are JSON, as run_answer.to_json_value makes it: numbers, lists, {"text": text}, {"node": index}; a dict is
+{"pairs": [[key, value], ...]}, another container {"kind": name of its type, "of": its entries}.
 """
 
 from __future__ import annotations
@@ -20,13 +25,17 @@ from .exercise import Exercise, is_close
 from .mutation import send_changes
 from .run_answer import AnswerOutcome, Asked, parse_outcome, run_all_cases, run_isolated
 
-SAID = tomllib.loads(Path(__file__).with_name("misconceptions.toml").read_text(encoding="utf-8"))
-SENTENCES, RELATIONS, RAISED = SAID["slips"], SAID["relations"], SAID["raised"]  # the surest first
-FIRST_TRIED = 4  # wrong cases, in which each change is tried before the rest is
+MISCONCEPTIONS = tomllib.loads(Path(__file__).with_name("misconceptions.toml").read_text(encoding="utf-8"))
+SENTENCES, RELATIONS, RAISED = (
+    MISCONCEPTIONS["slips"],
+    MISCONCEPTIONS["relations"],
+    MISCONCEPTIONS["raised"],
+)  # each in order: the surest first
+FIRST_TRIED = 4  # every change is tried on about so many wrong cases; only those that pass them, on all cases
 
 
 class TriedChange(NamedTuple):
-    """A slip applied to an answer: its number, kind and line, and the outcomes of the changed answer."""
+    """A change that was tried: its number, its kind and line, and the outcomes of the changed answer."""
 
     number: int
     kind: str
@@ -35,13 +44,13 @@ class TriedChange(NamedTuple):
 
 
 class AnswerRunner(Protocol):
-    """Runs an answer again to confirm a diagnosis, where it ran before: in this process or in the sandbox."""
+    """Runs an answer runner to confirm a diagnosis, where it ran before: in this process or in the sandbox."""
 
     def ask(self, exercises: list[Exercise]) -> Iterable[Asked]:
         """The outcomes in each variant of the exercise (other or fewer cases); [] for one that could not run."""
 
     def ask_changed(self, exercise: Exercise, only: list[int]) -> list[TriedChange]:
-        """The outcomes of the answer with each slip applied, or only those with these numbers."""
+        """The outcomes of the answer with each change applied. only: the numbers of the changes to try; [] for all."""
 
 
 class LocalRunner(NamedTuple):
@@ -58,57 +67,75 @@ class LocalRunner(NamedTuple):
 
 
 def parse_changes(exercise: Exercise, text: str) -> list[TriedChange]:
-    """What `send_changes` told. Raises ValueError, TypeError or LookupError for lines of another kind."""
+    """Parse the lines that `send_changes` sent. Raises ValueError, TypeError or LookupError for other lines."""
     sizes = [getattr(case.recipe, "size", 0) for case in exercise.cases]
     changes = []
     for line in text.split("\n")[:-1]:
         number, kind, where, outcomes = json.loads(line)
-        given = [parse_outcome(outcome, size) for outcome, size in zip(outcomes, sizes, strict=True)]
-        changes.append(TriedChange(int(number), str(kind), str(where)[:300], given))
+        parsed = [parse_outcome(outcome, size) for outcome, size in zip(outcomes, sizes, strict=True)]
+        changes.append(TriedChange(int(number), str(kind), str(where)[:300], parsed))
     return changes
 
 
-def find_repair(exercise: Exercise, asked: Asked, again: AnswerRunner) -> tuple[str, str]:
-    """Kind and line of the change that makes the answer right; ("", "") if there is none."""
-    wrong = [i for i, (first, _) in enumerate(asked) if not exercise.right(i, first)]
+def find_repair(exercise: Exercise, outcome_pairs: Asked, runner: AnswerRunner) -> tuple[str, str]:
+    """Kind and line of the change that makes the answer right; ("", "") if there is none.
+
+    Of several, the one whose kind misconceptions.toml lists first.
+    """
+    wrong = [i for i, (first, _) in enumerate(outcome_pairs) if not exercise.right(i, first)]
     if exercise.text or not wrong:
-        return "", ""  # its source is not that of a function, or it is wrong the second time alone
-    few = wrong[:: -(-len(wrong) // FIRST_TRIED)]
-    numbers = [change.number for change in _passing_changes(exercise.at(few), again, [])]
-    right = _passing_changes(exercise, again, numbers) if numbers else []
+        return (
+            "",
+            "",
+        )  # a part of tiny is no single function; and what is wrong only the second time has no case here
+    stride = math.ceil(len(wrong) / FIRST_TRIED)
+    few_cases = wrong[::stride]
+    numbers = [change.number for change in _passing_changes(exercise.at(few_cases), runner, [])]
+    right = _passing_changes(exercise, runner, numbers) if numbers else []
     order = [*SENTENCES]
     best = min(right, key=lambda change: order.index(change.kind), default=None)
     return (best.kind, best.line) if best else ("", "")
 
 
-def _passing_changes(exercise: Exercise, again: AnswerRunner, only: list[int]) -> list[TriedChange]:
-    """The changes that are right in all cases of the exercise."""
-    known = [change for change in again.ask_changed(exercise, only) if change.kind in SENTENCES]
+def _passing_changes(exercise: Exercise, runner: AnswerRunner, only: list[int]) -> list[TriedChange]:
+    """The changes that make the answer right in all cases of this exercise. only: numbers to try; [] for all."""
+    known = [change for change in runner.ask_changed(exercise, only) if change.kind in SENTENCES]
     return [change for change in known if all(itertools.starmap(exercise.right, enumerate(change.outcomes)))]
 
 
 def find_relation(exercise: Exercise, outcome_pairs: Asked) -> tuple[str, str]:
     """Name and sentence of a relation that holds between all wrong values and the right ones; ("", "") if none does."""
     if exercise.text:
-        return "", ""  # each question there is another one
+        return "", ""  # the cases of a part of tiny ask different things, so their values have no common relation
     wrong = [(i, first) for i, (first, _) in enumerate(outcome_pairs) if not exercise.right(i, first)]
     if any(first.kind != "gave" or (first.value is None and exercise.complaint is None) for _, first in wrong):
         return "", ""
     if exercise.complaint is not None:
         complaints = {str(exercise.complaint(exercise.cases[i], first.value)) for i, first in wrong}
-        only, sentence = min(complaints), f"{min(complaints)[:1].upper()}{min(complaints)[1:]}, wherever it is wrong."
-        return (re.sub(r"\W+", "_", only), sentence) if len(complaints) == 1 else ("", "")
+        if len(complaints) != 1:
+            return "", ""
+        (complaint,) = complaints
+        sentence = f"{complaint[:1].upper()}{complaint[1:]}, wherever it is wrong."
+        return re.sub(r"\W+", "_", complaint), sentence
     pairs = [(first.value, exercise.expected[i].value) for i, first in wrong]
     for name, sentence in RELATIONS.items():
-        if name in ENTRIES and (exercise.parts or exercise.is_class):
-            continue  # these are no list
-        if detail := HOLDS[name](exercise, pairs):
+        if name in LIST_RELATIONS and (exercise.parts or exercise.is_class):
+            continue  # the value of such an exercise has named parts, not the entries of a list
+        if detail := RELATION_TESTS[name](exercise, pairs):
             return name, sentence.format(detail)
     return "", ""
 
 
-ENTRIES = {"first_wrong", "last_wrong", "right_at_first", "right_at_last", "another_order", "some_missing", "too_much"}
-Pairs = list[tuple[Any, Any]]  # of a wrong value and the right one
+LIST_RELATIONS = {
+    "first_wrong",
+    "last_wrong",
+    "right_at_first",
+    "right_at_last",
+    "another_order",
+    "some_missing",
+    "too_much",
+}
+Pairs = list[tuple[Any, Any]]  # (wrong value, right value)
 
 
 def _wrong_part(exercise: Exercise, pairs: Pairs) -> str:
@@ -120,11 +147,12 @@ def _wrong_part(exercise: Exercise, pairs: Pairs) -> str:
     return exercise.parts[wrong[0]] if len(wrong) == 1 else ""
 
 
-# Each of these returns "so", or a detail for the sentence, if its relation holds between all pairs; "" if not.
+# The tests of relations (_wrong_part, _match_..., _compare_pairs, _common_number) return a detail for the sentence, or
+# "so" where it needs none, if the relation holds between all pairs; "" if not.
 
 
 def _match_entries(pairs: Pairs, which: Callable[[list[bool]], bool]) -> str:
-    """ "so" if `which` holds for the flags "entry is right" of every list; else ""."""
+    """ "so" if `which` holds for the flags "entry is right" of every list of two or more; else ""."""
     lists = all(isinstance(value, list) for pair in pairs for value in pair)
     alike = lists and all(len(got) == len(want) for got, want in pairs)
     rights = [list(map(is_close, got, want)) for got, want in pairs if len(got) > 1] if alike else []
@@ -161,7 +189,7 @@ def _match_counts(pairs: Pairs, relation: Callable[[Counter[str], Counter[str]],
     return "so" if counted and all(any(got) and relation(got, want) for got, want in counted) else ""
 
 
-def _flat_pairs(pairs: Pairs) -> list[tuple[float, float]]:
+def _number_pairs(pairs: Pairs) -> list[tuple[float, float]]:
     """All (number, right number) pairs; [] if the values do not have the same number of entries, all floats."""
     numbers = [(list(flat(got)), list(flat(want))) for got, want in pairs]
     if any(len(got) != len(want) or not all(isinstance(x, float) for x in got + want) for got, want in numbers):
@@ -181,7 +209,7 @@ def flat(value: Any) -> Iterator[Any]:
 
 
 def _compare_pairs(pairs: Pairs, relation: Callable[[float, float], bool]) -> str:
-    """Whether it is so with all pairs, if they are of numbers, and several."""
+    """Return "so" if the relation holds for all pairs, at least three, all of numbers; else ""."""
     numbers = all(isinstance(number, float) for pair in pairs for number in pair)
     return "so" if len(pairs) > 2 and numbers and all(relation(*pair) for pair in pairs) else ""
 
@@ -193,10 +221,10 @@ def _common_number(numbers: list[float]) -> str:
     return f"{numbers[0]:.6g}" if max(numbers) - min(numbers) <= 1e-6 * abs(numbers[0]) else ""
 
 
-HOLDS: dict[str, Callable[[Exercise, Pairs], str]] = {
+RELATION_TESTS: dict[str, Callable[[Exercise, Pairs], str]] = {
     "one_part": _wrong_part,
-    "constant_factor": lambda _, pairs: _common_number([got / want for got, want in _flat_pairs(pairs) if want]),
-    "constant_offset": lambda _, pairs: _common_number([got - want for got, want in _flat_pairs(pairs)]),
+    "constant_factor": lambda _, pairs: _common_number([got / want for got, want in _number_pairs(pairs) if want]),
+    "constant_offset": lambda _, pairs: _common_number([got - want for got, want in _number_pairs(pairs)]),
     "another_order": lambda _, pairs: _match_counts(pairs, lambda got, want: got == want),
     "some_missing": lambda _, pairs: _match_counts(pairs, lambda got, want: got < want),
     "too_much": lambda _, pairs: _match_counts(pairs, lambda got, want: got > want),

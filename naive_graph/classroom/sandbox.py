@@ -1,11 +1,17 @@
 """Grade answers in a sandbox (parent side): build it with bubblewrap, send cells and test cases, validate replies.
 
-bubblewrap isolates it: no network, no other processes, a root file system of its
-own with Python read-only, and a small writable folder.
+A submission is untrusted code. So it runs in a child process (sandbox_child.py) in a
+bubblewrap sandbox: no network, no other processes, a root file system of its own with
+Python read-only, and a small writable folder. Neither solutions nor right values are
+in there: the child only reports what an answer returned, and this process judges it.
 
-Input: a notebook's cells, and what makes the arguments of the test cases, so that
-no solution can be found there. Output: JSON lines, which are validated before they
-are judged. A forged line can claim no more than that the answer returned some value.
+1. `pickle_cases`: the functions that make the arguments of an exercise's test cases.
+2. `_run_sandbox`: send the notebook's cells and these cases to the child, and read its reply.
+3. `_judge_reply`: parse the reply, and make a Verdict of it.
+
+A reply has the JSON lines of one exercise. A notebook may define several candidate answers
+(attempts); a line that begins with ANSWER begins each one's lines. A forged line can claim
+no more than that the answer returned some value.
 """
 
 from __future__ import annotations
@@ -36,37 +42,47 @@ from .near_misses import TriedChange, parse_changes
 from .run_answer import REFUSED_FILES, REFUSED_ROOMS, Asked, pair_outcomes, patience
 from .sandbox_child import ANSWER, WORK, build_function, set_function_names
 
-HOUSE = Path(__file__).resolve().parents[1]
-EXERCISES = HOUSE / "classroom" / "exercises"
-TINY_REFERENCE = HOUSE / "classroom" / "tiny.txt"
-TROUBLES = {"missing", "unfinished", "does_not_run"}
-BROKEN = "ends_python"  # name of the mistake if the sandbox process died; such verdicts are not cached
-CONFIRMING = 10  # seconds of processor time, to ask an answer more than its cases
-CHECKER = (
+PACKAGE = Path(__file__).resolve().parents[1]
+EXERCISES = PACKAGE / "classroom" / "exercises"
+TINY_REFERENCE = PACKAGE / "classroom" / "tiny.txt"
+KNOWN_PROBLEMS = {"missing", "unfinished", "does_not_run"}
+# Name of the mistake if no outcome can be read or judged, as when the process died; such verdicts are not cached.
+UNREADABLE = "ends_python"
+CONFIRM_SECONDS = 10  # most processor time to run an answer again, which confirms a diagnosis
+# Modules that are not in the sandbox: they could compute or hold right values.
+GRADING_MODULES = (
     "exercises", "notebook", "judging", "misconceptions", "exercise", "solutions", "trees", "custom_exercises",
     "near_misses",
 )  # fmt: skip
-ABSENT = [f"naive_graph.{part.replace('/', '.')}" for part in (*REFUSED_FILES, *REFUSED_ROOMS, "views", "cli")]
-ABSENT.remove("naive_graph.core.interpreters.dual")  # cases are computed with it
-ABSENT += [f"naive_graph.classroom.{part}" for part in CHECKER]
-# What Python and the packages that it loads need of a system, where it is there.
+HIDDEN_MODULES = [f"naive_graph.{part.replace('/', '.')}" for part in (*REFUSED_FILES, *REFUSED_ROOMS, "views", "cli")]
+HIDDEN_MODULES.remove("naive_graph.core.interpreters.dual")  # cases are computed with it
+HIDDEN_MODULES += [f"naive_graph.classroom.{part}" for part in GRADING_MODULES]
+# Files and folders of the system that Python and its packages need; those that exist are visible in the sandbox.
 SYSTEM = (
     "/usr", "/lib", "/lib32", "/lib64", "/bin", "/etc/ld.so.cache", "/etc/alternatives", "/nix/store", "/gnu/store",
 )  # fmt: skip
 DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom")
-KEPT_RIGHTS = ("CAP_SYS_ADMIN", "CAP_SETUID", "CAP_SETGID", "CAP_KILL")  # until the learner's code runs
-INSTEAD = "Grade with --trust if you have read what was handed in: then it runs with all your rights."
+CAPABILITIES = (
+    "CAP_SYS_ADMIN",
+    "CAP_SETUID",
+    "CAP_SETGID",
+    "CAP_KILL",
+)  # the child drops them before it runs a learner's code
+TRUST_HINT = "Grade with --trust if you have read what was handed in: then it runs with all your rights."
 
 
 class Limits(NamedTuple):
-    """Resource limits of one answer. enclosed: whether to use the sandbox, or to trust the learner."""
+    """Resource limits of one exercise: of the process that runs all candidate answers to it.
+
+    enclosed: whether to use the sandbox; if not, the submission is trusted.
+    """
 
     seconds: int = 60  # of processor time; three times as much by the clock
     megabytes: int = 1024
     enclosed: bool = True
 
 
-# --- walls ----------------------------------------------------------------------
+# --- the sandbox ----------------------------------------------------------------------
 
 
 def _bwrap_command(nothing: str, hide: Iterable[str]) -> list[str]:
@@ -78,17 +94,19 @@ def _bwrap_command(nothing: str, hide: Iterable[str]) -> list[str]:
     if bwrap is None:
         raise LessonError(
             "What is handed in runs behind the walls of bubblewrap, which is not installed here. Install it: "
-            f"apt install bubblewrap, or dnf install bubblewrap. {INSTEAD}"
+            f"apt install bubblewrap, or dnf install bubblewrap. {TRUST_HINT}"
         )
     command = [bwrap, "--die-with-parent", "--as-pid-1", "--cap-drop", "ALL"]
     command += [f"--unshare-{namespace}" for namespace in ("pid", "net", "ipc", "uts")]
-    # Root needs no user namespace to build walls, and gives up being root behind them.
-    rights = KEPT_RIGHTS if os.geteuid() == 0 else KEPT_RIGHTS[:1]
+    # Root can mount without a user namespace; the child then becomes another user, for which it needs more rights.
+    rights = CAPABILITIES if os.geteuid() == 0 else CAPABILITIES[:1]
     command += [] if os.geteuid() == 0 else ["--unshare-user"]
     command += [word for right in rights for word in ("--cap-add", right)]
     shown = _python_folders()
     for path in (*SYSTEM, *DEVICES, *shown):
-        parents = list(Path(path).parents)[-2::-1]  # bubblewrap would make them for their owner alone
+        parents = list(Path(path).parents)[
+            -2::-1
+        ]  # made here: bubblewrap would make them readable only for their owner
         command += [word for parent in parents for word in ("--dir", str(parent))]
         if os.path.islink(path):
             command += ["--symlink", os.readlink(path), path]
@@ -100,11 +118,15 @@ def _bwrap_command(nothing: str, hide: Iterable[str]) -> list[str]:
     return [*command, "--tmpfs", WORK, "--remount-ro", "/", "--chdir", WORK, "--"]
 
 
-# --- what goes in ---------------------------------------------------------------
+# --- test cases for the child ---------------------------------------------------------------
 
 
 class CasePickler(pickle.Pickler):
-    """Pickles an exercise's cases, with functions by value if their module is not in the sandbox."""
+    """Pickles an exercise's cases, with functions by value if their module is not in the sandbox.
+
+    A function by value is sent as the arguments of `build_function` (its code, defaults and closure), and as the
+    state that `set_function_names` then adds: the global names that it uses, and its keywords' defaults.
+    """
 
     def __init__(self, file: io.BytesIO, exercise: Exercise) -> None:
         super().__init__(file)
@@ -118,15 +140,18 @@ class CasePickler(pickle.Pickler):
             return resolve_name, (thing.__name__,)
         if not isinstance(thing, FunctionType) or _is_in_sandbox(thing):
             return NotImplemented
-        used = {name: thing.__globals__[name] for name in _global_names(thing.__code__) if name in thing.__globals__}
+        globals_used = {
+            name: thing.__globals__[name] for name in _global_names(thing.__code__) if name in thing.__globals__
+        }
         cells = [cell.cell_contents for cell in thing.__closure__ or ()]
-        made = marshal.dumps(thing.__code__), thing.__defaults__, cells
-        return build_function, made, (used, thing.__kwdefaults__), None, None, set_function_names
+        arguments = marshal.dumps(thing.__code__), thing.__defaults__, cells
+        state = globals_used, thing.__kwdefaults__
+        return build_function, arguments, state, None, None, set_function_names
 
 
 def _is_in_sandbox(function: FunctionType) -> bool:
     """Whether a function can be imported in the sandbox."""
-    hidden = any(f"{function.__module__}.".startswith(f"{module}.") for module in [*ABSENT, "__main__"])
+    hidden = any(f"{function.__module__}.".startswith(f"{module}.") for module in [*HIDDEN_MODULES, "__main__"])
     return not hidden and getattr(sys.modules.get(function.__module__), function.__qualname__, None) is function
 
 
@@ -140,20 +165,20 @@ def _global_names(code: CodeType) -> Iterator[str]:
 
 def pickle_cases(exercise: Exercise) -> bytes:
     """The functions that make each case's arguments, and the one that calls an answer; no solution, no right value."""
-    made = io.BytesIO()
+    buffer = io.BytesIO()
     try:
-        CasePickler(made, exercise).dump((exercise.call, [case.ask for case in exercise.cases]))
+        CasePickler(buffer, exercise).dump((exercise.call, [case.ask for case in exercise.cases]))
     except (pickle.PicklingError, TypeError, AttributeError, ValueError, RecursionError) as error:
         hint = "Make them of numbers, texts, lists, dicts and functions."
         raise LessonError(f"The cases of {exercise.name} cannot be put into the sandbox: {error}. {hint}") from error
-    return made.getvalue()
+    return buffer.getvalue()
 
 
 def _hidden_files() -> list[str]:
-    """The files and folders to hide in the sandbox: sources and bytecode of all modules in ABSENT."""
-    places = [HOUSE.parent.joinpath(*module.split(".")) for module in ABSENT]
-    files = [TINY_REFERENCE, *filter(Path.is_dir, places), *(path.with_suffix(".py") for path in places)]
-    for path in places:
+    """The files and folders to hide: sources and bytecode of HIDDEN_MODULES, and the reference solution of tiny."""
+    modules = [PACKAGE.parent.joinpath(*module.split(".")) for module in HIDDEN_MODULES]
+    files = [TINY_REFERENCE, *filter(Path.is_dir, modules), *(path.with_suffix(".py") for path in modules)]
+    for path in modules:
         files += path.parent.glob(f"__pycache__/{path.name}.*")
     return [str(path) for path in files if path.exists()]
 
@@ -162,10 +187,10 @@ def _python_folders() -> list[str]:
     """The folders of Python, its packages and this package."""
     path = [os.path.realpath(folder) for folder in sys.path if os.path.isdir(folder) or folder.endswith(".zip")]
     packages = [folder for folder in path if os.path.basename(folder) in ("site-packages", "dist-packages")]
-    return sorted({os.path.realpath(sys.base_prefix), os.path.realpath(sys.prefix), str(HOUSE), *packages}, key=len)
+    return sorted({os.path.realpath(sys.base_prefix), os.path.realpath(sys.prefix), str(PACKAGE), *packages}, key=len)
 
 
-# --- what comes out -------------------------------------------------------------
+# --- verdicts -------------------------------------------------------------
 
 
 def grade(
@@ -182,7 +207,10 @@ def grade(
 
 
 def judged_apart(name: str, expression: str, cells: list[str]) -> Verdict:
-    """The verdict on a notebook's cells, called by nbgrader's graded cell; in the sandbox where possible."""
+    """The verdict on the answer in a notebook's cells, in the sandbox where possible.
+
+    name: the exercise. The cells that handout.py writes for nbgrader call this by its name.
+    """
     tasks = [(exercise_named(name), expression)]
     try:
         return grade(list(cells), tasks, Limits(enclosed=sys.platform == "linux"), [])[0]
@@ -199,9 +227,9 @@ class SandboxRunner(NamedTuple):
     hide: list[str]
 
     def ask(self, exercises: list[Exercise]) -> Iterator[Asked]:
-        for exercise, told in zip(exercises, self._run_first_attempt(exercises)):
-            asked = _attempt(exercise, *told)
-            yield asked if isinstance(asked, list) else []
+        for exercise, (attempt, ending) in zip(exercises, self._run_first_attempt(exercises)):
+            outcomes = _parse_attempt(exercise, attempt, ending)
+            yield outcomes if isinstance(outcomes, list) else []
 
     def ask_changed(self, exercise: Exercise, only: list[int]) -> list[TriedChange]:
         ((attempt, _),) = self._run_first_attempt([exercise], only)
@@ -210,23 +238,31 @@ class SandboxRunner(NamedTuple):
         return []
 
     def _run_first_attempt(self, exercises: list[Exercise], only: list[int] | None = None) -> list[tuple[str, str]]:
-        """Run the first candidate answer on each exercise; its lines, and how it ended."""
-        quick = self.limits._replace(seconds=min(CONFIRMING, self.limits.seconds))
+        """For each exercise: the lines of the first candidate answer (others are dropped), and how the run ended."""
+        quick = self.limits._replace(seconds=min(CONFIRM_SECONDS, self.limits.seconds))
         tasks = [(exercise, self.expression) for exercise in exercises]
         try:
-            told = _run_sandbox(self.cells, tasks, quick, self.hide, only)
+            replies = _run_sandbox(self.cells, tasks, quick, self.hide, only)
         except LessonError:
             return [("", "crashed")] * len(exercises)
-        return [(_split_attempts(lines)[0], ending) for lines, ending in told]
+        return [(_split_attempts(lines)[0], ending) for lines, ending in replies]
 
 
 def _run_sandbox(
     cells: list[str], tasks: list[tuple[Exercise, str]], limits: Limits, hide: list[str],
     only: list[int] | None = None,
 ) -> list[list[Any]]:  # fmt: skip
-    """What the sandbox tells of each: its lines, and how they ended. only: see `mutation.send_changes`."""
-    if tasks[1:] and not hasattr(os, "fork"):  # one process does not see what another one left
-        return [told for exercise in tasks for told in _run_sandbox(cells, [exercise], limits, hide, only)]
+    """Run the child program; its reply to each task: the lines that it sent, and how the run ended.
+
+    tasks: exercises, each with the expression that is checked. only: None, or the numbers of the changes to try on
+    the answer instead (see `mutation.send_changes`).
+    """
+    if len(tasks) > 1 and not hasattr(os, "fork"):
+        # Without fork the child runs all its tasks in one process. One may leave changes behind, so each gets a child.
+        replies = []
+        for task in tasks:
+            replies += _run_sandbox(cells, [task], limits, hide, only)
+        return replies
     task_descriptions = [
         {
             "name": exercise.name, "number": exercise.number, "expression": expression,
@@ -234,11 +270,11 @@ def _run_sandbox(
         }
         for exercise, expression in tasks
     ]  # fmt: skip
-    task = {
+    request = {
         "cells": cells,
         "asked": task_descriptions,
-        "path": [str(HOUSE.parent), *map(os.path.realpath, sys.path)],
-        "absent": ABSENT,
+        "path": [str(PACKAGE.parent), *map(os.path.realpath, sys.path)],
+        "absent": HIDDEN_MODULES,
         "patience": patience() if hasattr(os, "fork") else 0.0,
         **limits._asdict(),
     }
@@ -247,14 +283,14 @@ def _run_sandbox(
     if not limits.enclosed:
         settings = {**os.environ, "PYTHONHASHSEED": "0"}
     python = os.path.realpath(sys.executable) if limits.enclosed else sys.executable
-    command = [python, "-P", "-s", "-S", "-B", str(HOUSE / "classroom" / "sandbox_child.py")]
+    command = [python, "-P", "-s", "-S", "-B", str(PACKAGE / "classroom" / "sandbox_child.py")]
     seconds_allowed = 60 + 3 * limits.seconds * len(tasks)
     with tempfile.TemporaryDirectory() as base:
         if limits.enclosed:
             (nothing := Path(base, "nothing")).touch()
             command = [*_bwrap_command(str(nothing), [*_hidden_files(), *map(os.path.realpath, hide)]), *command]
-        streams: dict[str, Any] = {"input": pickle.dumps(task), "capture_output": True}
-        # Ctrl-C is for the grader, who lets each finish.
+        streams: dict[str, Any] = {"input": pickle.dumps(request), "capture_output": True}
+        # In a session of its own the child gets no Ctrl-C: grading.py handles it, once the run has ended.
         streams |= {"env": settings, "cwd": base, "start_new_session": True}
         try:
             process = subprocess.run(command, timeout=seconds_allowed, **streams)
@@ -262,7 +298,7 @@ def _run_sandbox(
             raise LessonError(f"The sandbox was stopped after {seconds_allowed} seconds. Grade it again.") from None
     if process.returncode:
         last_line = (process.stderr.decode(errors="replace").strip().splitlines() or ["it was ended"])[-1]
-        raise LessonError(f"The sandbox does not work here: {last_line}. " + INSTEAD * limits.enclosed)
+        raise LessonError(f"The sandbox does not work here: {last_line}. " + TRUST_HINT * limits.enclosed)
     return list(json.loads(process.stdout))
 
 
@@ -271,15 +307,15 @@ def _split_attempts(lines: str) -> list[str]:
     return f"\n{lines}".split(f"\n{ANSWER}", MOST_NAMES + 1)[1 : MOST_NAMES + 1] or [""]
 
 
-def _judge_reply(exercise: Exercise, reply: list[Any], again: SandboxRunner) -> Verdict:
+def _judge_reply(exercise: Exercise, reply: list[Any], runner: SandboxRunner) -> Verdict:
     """Turn an untrusted reply into a verdict, in bounded time, whatever it contains.
 
-    The first answer of the notebook that is right counts; if none is, the first one.
+    The first candidate answer that is right counts; if none is, the first one. runner: runs it again.
     """
     lines, ending = reply
-    deadline, first_reply = time.monotonic() + again.limits.seconds, None
+    deadline, first_reply = time.monotonic() + runner.limits.seconds, None
     for attempt in _split_attempts(lines):
-        outcome_pairs = _attempt(exercise, attempt, ending)
+        outcome_pairs = _parse_attempt(exercise, attempt, ending)
         first_reply = outcome_pairs if first_reply is None else first_reply
         if isinstance(outcome_pairs, list) and not failing_cases(exercise, outcome_pairs):
             return verdict(exercise, outcome_pairs)
@@ -287,21 +323,21 @@ def _judge_reply(exercise: Exercise, reply: list[Any], again: SandboxRunner) -> 
             break
     if isinstance(first_reply, list):
         try:
-            return verdict(exercise, first_reply, None if exercise.text else again)
+            return verdict(exercise, first_reply, None if exercise.text else runner)
         except Exception:
             first_reply = _unreadable_problem(exercise, "crashed")
     assert first_reply is not None
     return Verdict(False, first_reply.sentence, [Mistake(*first_reply)])
 
 
-def _attempt(exercise: Exercise, lines: str, ending: str) -> Asked | AnswerProblem:
+def _parse_attempt(exercise: Exercise, lines: str, ending: str) -> Asked | AnswerProblem:
     """Parse one candidate's lines: its outcomes, or the problem why there are none."""
     first, _, outcome_lines = lines.partition("\n")
     try:
-        trouble = json.loads(first)
-        if trouble is not None:
-            name, sentence = map(str, trouble)
-            return AnswerProblem(name if name in TROUBLES else "does_not_run", sentence[:500])
+        problem = json.loads(first)
+        if problem is not None:
+            name, sentence = map(str, problem)
+            return AnswerProblem(name if name in KNOWN_PROBLEMS else "does_not_run", sentence[:500])
         outcome_pairs = pair_outcomes(exercise, outcome_lines, ending)
         failing_cases(exercise, outcome_pairs)  # which raises for what cannot be judged
     except Exception:
@@ -310,7 +346,7 @@ def _attempt(exercise: Exercise, lines: str, ending: str) -> Asked | AnswerProbl
 
 
 def _unreadable_problem(exercise: Exercise, ending: str) -> AnswerProblem:
-    """The problem reported for malformed replies."""
-    told = "does not end" if ending == "endless" else "ends Python, or gives what cannot be read"
-    name = "does_not_run" if ending == "endless" else BROKEN
-    return AnswerProblem(name, f"What was handed in for {exercise.name} {told}.")
+    """The problem of a reply without outcomes to judge: the run was endless, crashed, or sent malformed lines."""
+    what_happened = "does not end" if ending == "endless" else "ends Python, or gives what cannot be read"
+    name = "does_not_run" if ending == "endless" else UNREADABLE
+    return AnswerProblem(name, f"What was handed in for {exercise.name} {what_happened}.")

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import ImportAttributeError, ImportModelError, NaiveGraphError, PropertyError, StaleNodeError
 from ..tensor.base import TensorNode
-from ..tensor.differentiate import BEHIND, ancestors
+from ..tensor.differentiate import BACKWARD_SOURCES, ancestors
 from ..tensor.nodes import LeafNode, LeafType
 from ..tensor.operators.mapping import ALL, REQUIRED, Attribute, Extent, Fixed, ForeignOperator, Input, Permuted
 from ..tensor.operators.operator_def import OperatorDef
@@ -248,6 +248,6 @@ def raise_no_operator(step: Step) -> Any:
 
 def leaf_names(value: TensorNode) -> tuple[list[str], list[str]]:
     """The names of the input leaves, and of the weights, that a value depends on."""
-    leaves: Collection[TensorNode] = ancestors([value], predecessors=BEHIND)
+    leaves: Collection[TensorNode] = ancestors([value], predecessors=BACKWARD_SOURCES)
     inputs, weights = ([leaf.name or "" for leaf in leaves if isinstance(leaf, kind)] for kind in (InputLeaf, Weight))
     return inputs, weights

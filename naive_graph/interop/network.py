@@ -22,7 +22,7 @@ from ..errors import FeedError, ImportModelError
 from ..graph.node_factory import CURRENT
 from ..program.program import Program
 from ..tensor.base import TensorNode, check_tensors
-from ..tensor.differentiate import BEHIND, ancestors
+from ..tensor.differentiate import BACKWARD_SOURCES, ancestors
 from ..tensor.evaluation.arrays import as_array
 from ..tensor.evaluation.eval_plan import EvalStep, plan_targets
 from ..tensor.evaluation.evaluate import cache_value, cached_array, computed, invalidate_stale, to_dense
@@ -257,7 +257,9 @@ class BuiltGraph:
         self.inputs, self.outputs, self.nodes = inputs, outputs, nodes
         self.values = dict(outputs if values is None else values)
         self.computed = {name: value for name, value in self.values.items() if isinstance(value, TensorNode)}
-        self.inner = [ancestor for ancestor in ancestors(self.computed.values(), predecessors=BEHIND) if ancestor.reads]
+        self.inner = [
+            ancestor for ancestor in ancestors(self.computed.values(), predecessors=BACKWARD_SOURCES) if ancestor.reads
+        ]
 
     @cached_property
     def plan(self) -> list[EvalStep]:

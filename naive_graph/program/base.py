@@ -1,4 +1,13 @@
-"""The Program of nodes of the scalar graph: calling it, `minimize`, copies, and its passes to look at."""
+"""The Program of nodes of the scalar graph: calling it, `minimize`, copies, and its passes to look at.
+
+A Program is a query that is asked often: the values of some outputs, and their derivatives
+with respect to some leaves. A Backend (backends.py) answers it. There is one for each set of
+batched inputs, made on the first call that needs it, and again after the graph's edges changed.
+
+A call takes one of two ways. The slow one checks the graph and all inputs, and finds or makes
+the backend. When a call of the same signature is repeated and the graph has not changed, the
+fast one goes to the backend's code directly (fast_path.py).
+"""
 
 from __future__ import annotations
 
@@ -40,11 +49,11 @@ from .weights import ArrayWeights, VariableWeights
 
 Feed = Mapping[PlaceHolder, Any]
 
-MOST_SHOWN = 20_000  # nodes of a graph whose passes a notebook shows unasked
+MOST_SHOWN = 20_000  # of a graph with more nodes, a notebook does not show the passes
 
 
 class Answer(NamedTuple):
-    """What a Program answers.
+    """What a Program backend.
 
     value: a float, or an array with one for each sample; of several outputs, a
     list of these. gradient: an array with one float for each node of wrt; with a
@@ -65,14 +74,14 @@ class Answer(NamedTuple):
     gradient: Any
 
 
-_answer = tuple.__new__  # an Answer of a pair, quicker than its own class makes it
+_make_answer = tuple.__new__  # makes an Answer of a pair, faster than Answer(...)
 
 
 class ProgramBase(Suggesting):
     """A `Program` whose outputs, wrt and inputs are nodes of the scalar graph; see there."""
 
     _owner = "program"
-    _unnamed: Sequence[InputSlot] = ()  # inputs that a call does not take, which have a value of their own
+    _unnamed: Sequence[InputSlot] = ()  # input tensors that are not in `inputs`: fed by name, or else read as they are
 
     def __init__(
         self, outputs: Any, wrt: Any = (), inputs: Iterable[Any] = (), engine: str | None = None, weights: Any = None
@@ -97,19 +106,20 @@ class ProgramBase(Suggesting):
                     "Name the leaves that it depends on in wrt."
                 )
         self._movable = all(map(is_leaf_variable, self.wrt))
-        self._kept = self._holder(weights)
-        self._newest = max([*self.outputs, *self.wrt], key=lambda node: node.row)
+        self._weights = self._make_weights(weights)
+        self._newest_node = max([*self.outputs, *self.wrt], key=lambda node: node.row)
         self._edge_edits = self._tables.edge_edits
-        self._begin()
+        self._reset_backends()
 
-    def _begin(self) -> None:
-        """Begin without compiled code, and with a lock of its own."""
+    def _reset_backends(self) -> None:
+        """Start without compiled code, with an empty fast path, and with a new lock."""
         self._lock = RLock()
         self._fast_path = FastPath()
-        self._nothing = Inputs(self._tables, {}, [])
+        self._no_inputs = Inputs(self._tables, {}, [])
         self._backends: dict[Any, Backend] = {}
 
-    def _holder(self, weights: Any) -> VariableWeights | ArrayWeights:
+    def _make_weights(self, weights: Any) -> VariableWeights | ArrayWeights:
+        """Where the weights are stored: in the Variables, or in the array of `weights=`."""
         if weights is None:
             return VariableWeights(self._tables, self._wrt)
         if not self._movable:
@@ -119,10 +129,10 @@ class ProgramBase(Suggesting):
     def _slot(self, input: Any) -> InputSlot:
         return make_slot(input)
 
-    # --- asking ---
+    # --- calling it ---
 
     def __call__(self, *inputs: Any, feed: Feed | None = None, **unknown: Never) -> Answer:
-        """The values, and the derivatives, as they are now.
+        """Compute the values and the derivatives, with the leaves' current values.
 
         inputs: for each of the Program's inputs a number, or an array of B; for
         a list of n PlaceHolders an array of n, or of B rows and n columns.
@@ -135,73 +145,80 @@ class ProgramBase(Suggesting):
         if feed is None:
             tables, path = self._tables, self._fast_path
             with tables.lock, GUARD:
-                if tables._cache.get(AGE) is path.age:  # nobody has changed the graph
+                if tables._cache.get(AGE) is path.age:  # the graph has not changed
                     answer = path.way(inputs)
                     if answer is not None:
-                        return _answer(Answer, answer)
+                        return _make_answer(Answer, answer)
                     path.close()
-        return self._asked(feed, inputs)
+        return self._call_checked(feed, inputs)
 
-    def _asked(self, feed: Feed | None, inputs: Sequence[Any]) -> Answer:
-        """The answer, with everything checked."""
+    def _call_checked(self, feed: Feed | None, inputs: Sequence[Any]) -> Answer:
+        """Answer by the slow path: check everything, find or make the backend, and prepare the fast path."""
         with self._lock:
-            self._refuse_stale()
+            self._check_not_stale()
             age = self._tables.cache.setdefault(AGE, object())
-            fed = self._given(feed, inputs) if feed or inputs or self._unnamed else self._nothing
-            answers = self._backend_and_numbers(fed, self._kept.held)
-            form = call_signature(age, fed, inputs) if feed is None else None  # a question by name has no short way
+            fed = self._check_inputs(feed, inputs) if feed or inputs or self._unnamed else self._no_inputs
+            backend = self._backend_and_numbers(fed, self._weights.held)
+            form = call_signature(age, fed, inputs) if feed is None else None  # with feed= there is no fast path
             with self._tables.lock, GUARD:  # no column may move while machine code reads it
                 self._fast_path.close()
-                values, slopes, finite = answers(fed)
-                self._refuse_stale()  # another thread may have cut rows away and used them anew
+                values, slopes, finite = backend(fed)
+                self._check_not_stale()  # another thread may have removed rows and used their numbers for new nodes
                 if finite:
-                    self._fast_path.remember(form, age, lambda: self._short_way(answers, fed, inputs))
+                    self._fast_path.remember(form, age, lambda: self._make_fast_call(backend, fed, inputs))
             if not finite and GraphType._on_invalid != "ignore":
-                report_invalid(answers.culprit(fed), GraphType._on_invalid)
+                report_invalid(backend.culprit(fed), GraphType._on_invalid)
         if self._single:
             return Answer(values[0], slopes[0] if slopes else [])
         return Answer(values, slopes)
 
-    def _short_way(self, answers: Backend, fed: Inputs, inputs: Sequence[Any]) -> FastCall:
-        """The fast path for calls of this form, which came twice, if they can have one."""
+    def _make_fast_call(self, backend: Backend, fed: Inputs, inputs: Sequence[Any]) -> FastCall:
+        """Make the fast path for calls like this one; `no_fast_path` if there can be none."""
         plain = all(type(input_) is float or getattr(input_, "ndim", 0) for input_ in inputs)
         if plain and len(fed.batches) in (0, len(inputs)):
             slots = self._inputs[: len(inputs)]
-            return fast_path(answers, self._kept, fed.samples, self._single, slots, inputs)
+            return fast_path(backend, self._weights, fed.samples, self._single, slots, inputs)
         return no_fast_path
 
-    def _given(self, feed: Feed | None, inputs: Sequence[Any] = ()) -> Inputs:
-        self._refuse_stale()
+    def _check_inputs(self, feed: Feed | None, inputs: Sequence[Any] = ()) -> Inputs:
+        """The inputs of a call, checked: single numbers, and batches."""
+        self._check_not_stale()
         if len(inputs) > len(self._inputs):
             raise too_many_inputs_error(self._tables, self._inputs, len(inputs))
-        return check_inputs(self._tables, *self._pairs(feed, inputs))
+        return check_inputs(self._tables, *self._pair_inputs(feed, inputs))
 
-    def _pairs(self, feed: Feed | None, inputs: Sequence[Any]) -> tuple[Feed | None, Iterable[tuple[InputSlot, Any]]]:
-        """What is fed by PlaceHolder; and each input with what is given for it."""
+    def _pair_inputs(
+        self, feed: Feed | None, inputs: Sequence[Any]
+    ) -> tuple[Feed | None, Iterable[tuple[InputSlot, Any]]]:
+        """Return `feed`, and pairs of each positional input's slot and its value."""
         return feed, zip(self._inputs, inputs, strict=False)
 
-    def _refuse_stale(self) -> None:
-        """Raise StaleNodeError if a row was cut, and may mean another node now; if the newest is there, all are."""
-        home = self._newest._home
+    def _check_not_stale(self) -> None:
+        """Raise StaleNodeError if the graph was cleared, or one of this Program's nodes was removed from it.
+
+        Nodes are removed from the end, so it suffices to look at the newest.
+        """
+        home = self._newest_node._home
         if home.closed or home is not self._tables:
             raise StaleNodeError(f"This Program's graph {home.closed}. Build the Program again.")
 
     def _backend_and_numbers(self, fed: Inputs, weights: Weights | None) -> Backend:
-        """The backend for these batches; and PlaceHolders that were not fed get the numbers that they have."""
+        """The backend for these inputs. Writes into `fed` the current value of each PlaceHolder that was not fed."""
         if self._tables.unset:
-            held = weights.places if weights is not None else ()
-            check_set(self._tables, set(ancestors(self._tables, self._rows)).difference(held))
-        answers = self._compile_backend(fed, weights)
-        for row in answers.placeholders:  # they may have a value, though they were not fed now
-            if row not in fed.numbers or fed is self._nothing:
+            in_array = weights.places if weights is not None else ()  # these Variables need no value of their own
+            check_set(self._tables, set(ancestors(self._tables, self._rows)).difference(in_array))
+        backend = self._compile_backend(fed, weights)
+        for row in backend.placeholders:
+            # _no_inputs is shared by all calls without inputs, so its numbers are those of an earlier call.
+            if row not in fed.numbers or fed is self._no_inputs:
                 if self._tables.stamp(row) == NEVER:
                     raise missing_value_error(self._tables, [*self._inputs, *self._unnamed], row)
                 fed.numbers[row] = self._tables.values[row]
-        return answers
+        return backend
 
     def _compile_backend(self, fed: Inputs, weights: Weights | None) -> Backend:
         """The backend for these batches, compiled when it is first needed. weights: an array that is read in place."""
-        self._refuse_stale()
+        self._check_not_stale()
         home = self._tables
         if home.edge_edits != self._edge_edits:
             self._backends, self._edge_edits = {}, home.edge_edits
@@ -210,21 +227,22 @@ class ProgramBase(Suggesting):
             batched = frozenset(row for batch in fed.batches for row in batch.rows)
             query = Query(home, self._rows, self._wrt, batched, self._engine, weights)
             self._backends[key] = backend_for(query)
-        answers = self._backends[key]
-        answers.weights = weights
-        return answers
+        backend = self._backends[key]
+        backend.weights = weights
+        return backend
 
     def backward(self, *inputs: Any, feed: Feed | None = None) -> float:
-        """The loss; each derivative is added to the gradient of its Model's parameter, as `tensor.backward()` does it.
+        """Return a tensor's loss, and add its derivatives to the gradients of its Model's parameters.
 
-        Only of a Program over a tensor of one element. Of many samples both are sums.
+        For a Program over a tensor of one element and parameters of a Model; any other raises NodeError. It does what
+        `tensor.backward()` does. With many samples, the loss and the derivatives are sums over them.
         """
         raise NodeError(
             "Program.backward is for a tensor's loss over the parameters of a Model. "
             "The derivatives of this Program are in its answer: value, gradient = program()."
         )
 
-    # --- going downhill ---
+    # --- weights ---
 
     @property
     def weights(self) -> Any:
@@ -233,14 +251,14 @@ class ProgramBase(Suggesting):
         Setting it takes as many floats as wrt has Variables, and writes them. Raises
         FeedError, and writes nothing, if they do not fit, or if some of them are masked.
         """
-        self._refuse_stale()
-        return self._kept.read()
+        self._check_not_stale()
+        return self._weights.read()
 
     @weights.setter
     def weights(self, values: Any) -> None:
         import numpy as np
 
-        self._refuse_stale()
+        self._check_not_stale()
         if hasattr(values, "mask") and np.ma.is_masked(values):
             raise FeedError("Some of these weights are masked. Choose numbers for them: values.filled(0.0).")
         array = np.asarray(values)
@@ -253,16 +271,16 @@ class ProgramBase(Suggesting):
             raise FeedError(
                 "A PlaceHolder among wrt is fed, not set. Set the weights of a Program over Variables only."
             )
-        self._kept.write(floats(array, "A Program"))
+        self._weights.write(floats(array, "A Program"))
 
     def hold(self, array: Any) -> None:
-        """Read the weights from this array from now on. It is laid out as the one that `weights=` was given."""
-        if type(self._kept) is not ArrayWeights:
+        """Read the weights from this array from now on; its layout is that of the array given as `weights=`."""
+        if type(self._weights) is not ArrayWeights:
             raise FeedError(
                 "This Program reads its Variables, or its tensors' leaves. "
                 "Give it an array when you make it: weights=array."
             )
-        self._kept.hold(array)
+        self._weights.hold(array)
 
     def minimize(self, rule: Any = 0.1, steps: int = 100, *inputs: Any, feed: Feed | None = None) -> Any:
         """Move the Variables of wrt downhill, without returning to Python in between.
@@ -287,31 +305,31 @@ class ProgramBase(Suggesting):
         from .descent import check_arguments, descend, not_minimizable_error
 
         with self._lock:
-            self._refuse_stale()
+            self._check_not_stale()
             if not self._single or not self.wrt or not self._movable:
                 raise not_minimizable_error(self._tables, self._rows, self._wrt, self._single)
             check_arguments(rule, steps)
-            fed, held = self._given(feed, inputs), self._kept.read().tolist()
-            self._kept.before_moving()
-            answers = self._backend_and_numbers(fed, None)
-            if self._kept.held is not None:  # the Variables know nothing of them
-                fed = fed._replace(numbers={**fed.numbers, **dict(zip(self._wrt, held, strict=True))})
+            fed, start = self._check_inputs(feed, inputs), self._weights.read().tolist()
+            self._weights.before_moving()
+            backend = self._backend_and_numbers(fed, None)
+            if self._weights.held is not None:  # they are in an array: the Variables have other values
+                fed = fed._replace(numbers={**fed.numbers, **dict(zip(self._wrt, start, strict=True))})
             with self._tables.lock, GUARD:
-                return descend(answers, fed, rule, steps, held, self._kept.write)
+                return descend(backend, fed, rule, steps, start, self._weights.write)
 
     # --- copying it ---
 
     def __copy__(self) -> Self:
-        """The same question to the same graph, with compiled code and a lock of its own."""
+        """The same query of the same graph, with compiled code and a lock of its own."""
         twin = object.__new__(type(self))
-        twin.__dict__.update(self.__dict__, _kept=copy(self._kept))
-        twin._begin()
+        twin.__dict__.update(self.__dict__, _weights=copy(self._weights))
+        twin._reset_backends()
         return twin
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        """A copy that reads a copy of the array of weights=. Nodes are not copied: each is its row of the graph."""
+        """A copy that reads a copy of the array given as weights=. The graph's nodes are not copied."""
         twin = copy(self)
-        twin._kept = deepcopy(self._kept, memo)
+        twin._weights = deepcopy(self._weights, memo)
         return twin
 
     def __reduce__(self) -> NoReturn:
@@ -328,7 +346,7 @@ class ProgramBase(Suggesting):
         return f"<Program of {outputs} output{'s'[: outputs != 1]} and {wrt} {one if wrt == 1 else many}>"
 
     def _repr_html_(self) -> str:
-        """What each pass left of the plan, for a notebook; of a large or opaque graph what `repr` says."""
+        """The number of rows after each pass, as a table; for a large graph, or if no pass ran, the repr."""
         try:
             stages = {} if len(self._tables) > MOST_SHOWN else self.stages()
         except NaiveGraphError:  # no pass runs on the reference engine, and none without what it needs
@@ -339,36 +357,39 @@ class ProgramBase(Suggesting):
         return html_table(["pass", "rows"], rows, f"{repr(self)[1:-1]}: program.explain() says what each pass did")
 
     def explain(self, *inputs: Any, feed: Feed | None = None, times: bool = True) -> str:
-        """What each pass did: rows before and after, samples, dots, tiles, runs, bytes, and the time to expect.
+        """A report: the passes with the number of rows that each left, and how the plan runs after them.
+
+        For compiled code that includes its memory, and the least time that a run can take. The direct and the
+        reference engine have no passes: for these it is one sentence.
 
         inputs, feed: as in a call; only how many samples there are counts, so none means one.
         times: with how long each pass took, which is another number every time.
         """
         with self._lock:
-            report = self._compile_backend(self._given(feed, inputs), self._kept.held).explain(times)
+            report = self._compile_backend(self._check_inputs(feed, inputs), self._weights.held).explain(times)
         return wrap_text(report)
 
     def stages(self, *inputs: Any, feed: Feed | None = None) -> dict[str, Any]:
-        """What each pass made, by the pass's name: plans that print as tables. Of a pass that ran twice, the last."""
+        """The plan after each pass, by its name; a plan prints as a table. Of a pass that ran twice, the last."""
         with self._lock:
-            answers = self._compile_backend(self._given(feed, inputs), None)
-        return _stages(answers)
+            backend = self._compile_backend(self._check_inputs(feed, inputs), None)
+        return _stages(backend)
 
-    def draw(self, *inputs: Any, after: str = "share", feed: Feed | None = None, **wishes: Any) -> Any:
-        """The plan as a picture, as it is after that pass. wishes: direction, title, most, as `draw` takes them."""
+    def draw(self, *inputs: Any, after: str = "share", feed: Feed | None = None, **options: Any) -> Any:
+        """The plan as a picture, as it is after that pass. options: direction, title, most, as `draw` takes them."""
         with self._lock:
-            answers = self._compile_backend(self._given(feed, inputs), None)
-        if answers.machine is None:
+            backend = self._compile_backend(self._check_inputs(feed, inputs), None)
+        if backend.machine is None:
             raise EngineError("The reference engine has no passes to draw. Draw the node itself: draw(y).")
-        if after not in (stages := _stages(answers)):
+        if after not in (stages := _stages(backend)):
             raise EngineError(f"There is no pass {after!r} here. The passes are: {', '.join(map(repr, stages))}.")
-        return late_bound["draw_plan"](answers.machine, after, **wishes)
+        return late_bound["draw_plan"](backend.machine, after, **options)
 
 
-def _stages(answers: Backend) -> dict[str, Any]:
-    """The plan after each pass, in their order; a pass that ran twice stands where it ran last."""
-    made: dict[str, Any] = {}
-    for stage in answers.machine.stages() if answers.machine is not None else ():
-        made.pop(stage.name, None)
-        made[stage.name] = stage.ir
-    return made
+def _stages(backend: Backend) -> dict[str, Any]:
+    """The plan after each pass, by name, in order; a pass that ran twice stands where it ran last."""
+    plans: dict[str, Any] = {}
+    for stage in backend.machine.stages() if backend.machine is not None else ():
+        plans.pop(stage.name, None)
+        plans[stage.name] = stage.ir
+    return plans

@@ -82,10 +82,10 @@ class TensorProgramBase(ProgramBase):
             raise FeedError(f"An input is made with x = LeafNode.input(shape), or is a PlaceHolder; not {input.label}.")
         return InputSlot(tuple(lower(input).rows.ravel().tolist()), input.shape, input)
 
-    def _holder(self, weights: Any) -> VariableWeights | ArrayWeights:
-        return LeafWeights(self._moved, self._frozen) if self._moved or self._frozen else super()._holder(weights)
+    def _make_weights(self, weights: Any) -> VariableWeights | ArrayWeights:
+        return LeafWeights(self._moved, self._frozen) if self._moved or self._frozen else super()._make_weights(weights)
 
-    # --- asking ---
+    # --- calling it ---
 
     def __call__(self, *inputs: Any, feed: Feed | None = None, **unknown: Never) -> Answer:
         """The values and the derivatives, in the tensors' shapes."""
@@ -101,7 +101,7 @@ class TensorProgramBase(ProgramBase):
         return Answer(found[0], slopes[0]) if self._alone else Answer(found, slopes)
 
     def backward(self, *inputs: Any, feed: Feed | None = None) -> float:
-        kept = self._kept
+        kept = self._weights
         if not self._adds_up or not isinstance(kept, LeafWeights):
             return super().backward(*inputs, feed=feed)
         kept.settle()
@@ -115,13 +115,13 @@ class TensorProgramBase(ProgramBase):
 
     def _flat(self, inputs: Sequence[Any], feed: Feed | None) -> tuple[Any, Any]:
         """The value of each element, and its derivatives in a row."""
-        if isinstance(self._kept, LeafWeights):
-            self._kept.settle()
+        if isinstance(self._weights, LeafWeights):
+            self._weights.settle()
         value, gradient = super().__call__(*inputs, feed=feed)
         return ([value], [gradient]) if self._single else (value, gradient)
 
-    def _pairs(self, feed: Any, inputs: Sequence[Any]) -> tuple[Any, Iterable[tuple[InputSlot, Any]]]:
-        """Tensors are fed by name as well; those that were given nothing keep the array that they have."""
+    def _pair_inputs(self, feed: Any, inputs: Sequence[Any]) -> tuple[Any, Iterable[tuple[InputSlot, Any]]]:
+        """Input tensors may be fed by `feed`, too; those that are not fed keep the array that they have."""
         others = {each.leaf: each for each in (*self._inputs[len(inputs) :], *self._unnamed) if each.leaf is not None}
         held = {leaf: leaf.held for leaf in others if leaf.held is not None}
         if isinstance(feed, Mapping):
@@ -129,18 +129,18 @@ class TensorProgramBase(ProgramBase):
             feed = {node: values for node, values in feed.items() if node not in others}
         return feed, [*zip(self._inputs, inputs), *((others[leaf], values) for leaf, values in held.items())]
 
-    def _given(self, feed: Feed | None, inputs: Sequence[Any] = ()) -> Inputs:
-        """What is given, checked; also whether what chooses from a table is a place in it."""
-        given = super()._given(feed, inputs)
+    def _check_inputs(self, feed: Feed | None, inputs: Sequence[Any] = ()) -> Inputs:
+        """The inputs of a call, checked; also that the indices among them are within the extents that they index."""
+        given = super()._check_inputs(feed, inputs)
         for rows, check in self._checks:
             check(np.array([given.numbers[row] for row in rows if row in given.numbers]))
             batches = [batch for batch in given.batches if batch.rows == rows]
             check(np.array([*chain.from_iterable(batch.columns for batch in batches)]))
         return given
 
-    def _short_way(self, *call: Any) -> Any:
-        """Inputs that are places are looked at in every call."""
-        return no_fast_path if self._checks else super()._short_way(*call)
+    def _make_fast_call(self, *call: Any) -> Any:
+        """No fast path if some inputs are indices: these are checked in every call."""
+        return no_fast_path if self._checks else super()._make_fast_call(*call)
 
     def _collect_slopes(self, rows: Sequence[Any], shape: Shape) -> Any:
         """The derivatives of one output. rows: for each of its elements those with respect to all that is in wrt."""

@@ -31,7 +31,9 @@ from .sparse_selector import identity
 
 Predecessors = Callable[[TensorNode], Iterable[TensorNode]]  # a node's predecessors in a traversal
 SOURCES: Predecessors = attrgetter("sources")  # by composition
-BEHIND: Predecessors = attrgetter("backward_sources")  # by backward kernels where nodes have them, else by composition
+BACKWARD_SOURCES: Predecessors = attrgetter(
+    "backward_sources"
+)  # by backward kernels where nodes have them, else by composition
 
 
 def ancestors(
@@ -49,7 +51,7 @@ def ancestors(
 
 
 def depending_on(
-    nodes: Iterable[TensorNode], wanted: Iterable[TensorNode], predecessors: Predecessors = BEHIND
+    nodes: Iterable[TensorNode], wanted: Iterable[TensorNode], predecessors: Predecessors = BACKWARD_SOURCES
 ) -> set[TensorNode]:
     """The nodes that are wanted or depend on a wanted one. nodes: in topological order."""
     dependents = set(wanted)
@@ -117,7 +119,9 @@ class ContributionTargets:
     through the composition instead, which says which entries the branch reaches.
     """
 
-    def __init__(self, nodes: Sequence[TensorNode], wanted: set[TensorNode], sources: Predecessors = BEHIND) -> None:
+    def __init__(
+        self, nodes: Sequence[TensorNode], wanted: set[TensorNode], sources: Predecessors = BACKWARD_SOURCES
+    ) -> None:
         self.nodes, self.wanted, self.sources = nodes, wanted, sources
         self.varying = depending_on(nodes, wanted, sources)
         self.within: dict[TensorNode, set[TensorNode]] = {}

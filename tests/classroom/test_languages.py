@@ -103,7 +103,7 @@ def test_the_notebook_in_another_language_is_made_of_the_english_one(wished: str
 def test_every_exercise_says_above_it_in_the_language_what_it_asks(wished: str, lesson: Path) -> None:
     notebook = json.loads(lesson_in_language(lesson, wished))
     pairs = zip(notebook["cells"], notebook["cells"][1:])
-    above = ["".join(one["source"]) for one, other in pairs if language.split_docstring("".join(other["source"]))]
+    above = ["".join(one["source"]) for one, other in pairs if language.docstring_paragraphs("".join(other["source"]))]
     exercises = [each for each in above if re.match(r"\*\*\D+[\w.]+\D+`\w+`\*\*", each)]
     assert exercises and all("\n\n" in each for each in exercises)
 
@@ -258,9 +258,18 @@ def test_the_lessons_are_handed_out_in_the_language_that_is_asked_for(
         assert there or lesson.stem in said.splitlines()[-2]
 
 
-def test_a_language_that_there_is_not_is_refused_with_those_that_there_are(tmp_path: Path, capsys: Any) -> None:
-    assert main(["lessons", "--copy-only", "--language", "xx", str(tmp_path)]) == 1
-    assert "There is no language 'xx'. There are: en, zh." in capsys.readouterr().err
+@pytest.mark.parametrize("code", ["xx", "english", "zhxyz"])
+def test_a_language_that_there_is_not_is_refused_with_those_that_there_are(
+    code: str, tmp_path: Path, capsys: Any
+) -> None:
+    assert main(["lessons", "--copy-only", "--language", code, str(tmp_path)]) == 1
+    assert f"There is no language {code!r}. There are: en, zh." in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("code", ["en", "EN_US.UTF-8", "zh", "zh_CN.UTF-8", "zh-Hans", "zh:en"])
+def test_a_language_is_known_by_its_code_or_by_the_name_of_a_locale(code: str, monkeypatch: Any) -> None:
+    monkeypatch.setenv("NAIVE_GRAPH_LANGUAGE", language.check_language(code))
+    assert language.current_language() == ("zh" if code.startswith("zh") else "")
 
 
 # --- the stepper ------------------------------------------------------------------

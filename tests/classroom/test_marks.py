@@ -295,7 +295,7 @@ TAKEN = {  # hostile answers; each name is that of an exercise
         """),
     "the file of the sweep": ("backward", f"""
         import glob
-        FILES = glob.glob({str(sandbox.HOUSE / "core" / "**" / "*sweep*")!r}, recursive=True)
+        FILES = glob.glob({str(sandbox.PACKAGE / "core" / "**" / "*sweep*")!r}, recursive=True)
         TEXTS = [open(each, "rb").read() for each in FILES]
         def backward(order, y, partials):
             return str(sorted(TEXTS))
@@ -320,7 +320,7 @@ def test_neither_the_checker_nor_a_sweep_is_there():
         def slope(f, x, h=1e-5):
             return str([each for each in LOADED if each.partition(".")[2] in TAKEN])
         """
-    names = sorted({each.partition(".")[2] for each in sandbox.ABSENT})
+    names = sorted({each.partition(".")[2] for each in sandbox.HIDDEN_MODULES})
     assert "gives '[]'" in graded("slope", f"TAKEN = {names}", looks).message
 
 

@@ -17,7 +17,7 @@ from handing_in import LESSON, RIGHT, WRONG, hand_in, new_course
 
 from naive_graph.classroom.exercises import EXERCISES
 from naive_graph.classroom.handout import cell_texts
-from naive_graph.classroom.sandbox import HOUSE
+from naive_graph.classroom.sandbox import PACKAGE
 from naive_graph.classroom.solutions import solution_text
 
 HERE = Path(sys.executable).parent if importlib.util.find_spec("nbgrader") else None
@@ -33,7 +33,7 @@ def nbgrader(course, *words):
     """Run one of its commands in a course; what it said."""
     settings = {
         "PATH": f"{COMMANDS}{os.pathsep}{os.environ['PATH']}",
-        "PYTHONPATH": str(HOUSE.parent),
+        "PYTHONPATH": str(PACKAGE.parent),
         "HOME": str(course),
     }
     settings |= {"JUPYTER_CONFIG_DIR": str(course / "jupyter"), "IPYTHONDIR": str(course / "ipython")}

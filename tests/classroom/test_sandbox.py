@@ -22,7 +22,7 @@ SLOPE = exercise_named("slope")
 CHECK = 'check("slope", slope)'
 QUICK = Limits(seconds=5, megabytes=512)
 OPEN = QUICK._replace(enclosed=False)
-HOUSE = str(sandbox.HOUSE)
+HOUSE = str(sandbox.PACKAGE)
 
 
 @pytest.fixture(autouse=True)
@@ -411,7 +411,7 @@ def test_a_killed_grader_leaves_no_sandbox_behind():
         print("begins", flush=True)
         grade([cell], [(exercise_named("slope"), "slope")], Limits(seconds=600), [])
     """
-    grader = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, cwd=sandbox.HOUSE.parent)
+    grader = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, cwd=sandbox.PACKAGE.parent)
     grader.stdout.readline()
     until = time.monotonic() + 180
     while len(children := descendants(grader.pid)) < 3 and time.monotonic() < until:
@@ -458,8 +458,8 @@ def test_where_bubblewrap_is_not_installed_it_is_said_how_to_install_it(monkeypa
 @walled
 def test_a_flood_of_answers_ends_soon_and_the_first_few_are_judged_until_one_is_right(monkeypatch):
     judged = []
-    attempt = sandbox._attempt
-    monkeypatch.setattr(sandbox, "_attempt", lambda *told: judged.append(told) or attempt(*told))
+    attempt = sandbox._parse_attempt
+    monkeypatch.setattr(sandbox, "_parse_attempt", lambda *told: judged.append(told) or attempt(*told))
     assert not handed_in(
         "import os\ndef slope(f, x, h=0):\n    while True: os.write(3, b'answer: null\\n' * 5000)"
     ).passed
@@ -469,7 +469,7 @@ def test_a_flood_of_answers_ends_soon_and_the_first_few_are_judged_until_one_is_
 
 
 def test_what_answers_may_not_use_is_called_by_names_that_there_are():
-    places = [sandbox.HOUSE.parent.joinpath(*name.split(".")) for name in sandbox.ABSENT]
+    places = [sandbox.PACKAGE.parent.joinpath(*name.split(".")) for name in sandbox.HIDDEN_MODULES]
     places += map(Path, run_answer.REFUSED)
     assert [place for place in places if not (place.is_dir() or place.with_suffix(".py").is_file())] == []
     assert Path(run_answer.EXPLAINED).is_file()

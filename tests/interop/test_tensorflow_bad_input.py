@@ -252,6 +252,12 @@ def test_a_tensor_that_would_be_enormous_is_refused(what):
     refused(g.graph, what.removeprefix("known "))
 
 
+def test_a_negative_extent_to_fill_is_called_so():
+    g = Drawn()
+    g.node("Identity", g.node("Fill", whole(g, [2, -3]), g.const(1.0)), name="y")
+    refused(g.graph, r"fills the shape \(2, -3\): an extent cannot be negative")
+
+
 # --- depth --------------------------------------------------------------------
 
 

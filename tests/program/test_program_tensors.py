@@ -104,7 +104,7 @@ def test_the_program_reads_the_models_own_array(engine):
         model.held[3:] = weights
         assert loss().value == weights[0] ** 2 + weights[1] ** 2
     assert [node.value for node in nodes] == before
-    assert loss._kept.held.array is model.held
+    assert loss._weights.held.array is model.held
 
 
 def test_parameters_that_are_added_later_do_not_disturb():

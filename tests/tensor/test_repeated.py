@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from naive_graph import Graph, LeafNode
 from naive_graph.errors import BudgetError
 from naive_graph.tensor import gru, lstm, rnn
-from naive_graph.tensor.differentiate import BEHIND, ancestors
+from naive_graph.tensor.differentiate import BACKWARD_SOURCES, ancestors
 from naive_graph.tensor.scan import MOST_STEPS, ScanNode
 
 GATES = {rnn: 1, gru: 3, lstm: 4}
@@ -23,7 +23,7 @@ def layer(operator, time=4, batch=2, features=2, hidden=3, direction="forward", 
 
 
 def repeated(node):
-    return [each for each in ancestors([node], predecessors=BEHIND) if isinstance(each, ScanNode)]
+    return [each for each in ancestors([node], predecessors=BACKWARD_SOURCES) if isinstance(each, ScanNode)]
 
 
 LAYERS = st.builds(
@@ -56,7 +56,7 @@ def test_a_longer_sequence_makes_no_more_nodes(operator):
         _leaves, (whole, *_) = layer(operator, time)
         loss = (whole * whole).mean()
         loss.backward()
-        counts.append(len(ancestors([loss], predecessors=BEHIND)))
+        counts.append(len(ancestors([loss], predecessors=BACKWARD_SOURCES)))
         assert all("sources" not in vars(each) for each in repeated(loss))
     assert counts[0] == counts[1] < 60
 

@@ -1,6 +1,6 @@
 """Import rules for TensorFlow operators without an exact counterpart among our operators.
 
-Each rule takes the builder and a step, and returns the step's results: arrays or nodes.
+Each rule takes the builder and a step, and returns the step's results: arrays, nodes or stored Weights.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core.catalogue import held
+from ...core.catalogue import held as stop_gradient
 from ...errors import ImportAttributeError, ImportModelError
 from ...tensor.base import TensorNode, size_of
 from ...tensor.operators.table import TABLE
@@ -22,8 +22,8 @@ from .folding import FOLDED
 from .steps import PASSED, GraphStep, value_name
 from .values import MOST_REPEATED, dtype
 
-MOST_PARTS = 2**12  # limit for the results of one Split or Unpack
-MOST_PLACES = 64  # limit for the entries of one subscript, as in NumPy
+MOST_PARTS = 2**12  # limit for the results of one step that splits a tensor, such as Split or DynamicPartition
+MOST_PLACES = 64  # limit for the parts of one subscript, as in NumPy
 COUNTED = {  # the attribute that gives an operator's number of results
     "Unpack": "num", "Split": "num_split", "SplitV": "num_split", "DynamicPartition": "num_partitions",
 }  # fmt: skip
@@ -87,7 +87,9 @@ def _fill(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
         source = builder.input(step, 0)
         kind = source.dtype if isinstance(source, np.ndarray) else np.float64
         shape, value = source.shape, np.asarray(float(step.op == "OnesLike"), kind)
-    if min(shape, default=0) < 0 or size_of(shape) > MOST_REPEATED:
+    if min(shape, default=0) < 0:
+        raise ImportModelError(f"{step.label} fills the shape {tuple(shape)}: an extent cannot be negative.")
+    if size_of(shape) > MOST_REPEATED:
         raise ImportModelError(f"{step.label} fills the shape {tuple(shape)}: more than {MOST_REPEATED:,} entries.")
     return [np.broadcast_to(value, shape)]
 
@@ -103,6 +105,7 @@ def _range(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
 
 @import_rule("FloorDiv", "FloorMod", "Mod", "TruncateMod")
 def _divide(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
+    """Quotients rounded down; remainders with the sign of the divisor (FloorMod) or the dividend (the others)."""
     if any(isinstance(builder.input(step, position), TensorNode) for position in (0, 1)):
         a, b = (builder.operand(step, position) for position in (0, 1))
         if step.op != "FloorDiv":
@@ -145,7 +148,7 @@ def _with_fractions(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any
     result: Any
     if step.op != "Mean":
         (result,) = builder.by_row(step._replace(name=f"{step.name}/fractions"))
-    else:  # sum * (1 / count) may round below
+    else:  # not by multiplying with 1 / count: that may give just less than an integer, which is then truncated
         (total,) = builder.by_row(step._replace(op="Sum", name=f"{step.name}/sum"))
         count = size_of(builder.input(step, 0).shape) // size_of(total.shape)
         if isinstance(total, np.ndarray):
@@ -156,7 +159,7 @@ def _with_fractions(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any
 
 @import_rule("StopGradient")
 def _stop_gradient(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
-    result = held(builder.operand(step, 0))
+    result = stop_gradient(builder.operand(step, 0))
     result.name = step.name
     return [result]
 
@@ -168,7 +171,7 @@ def _stop_gradient(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]
 def _strided_slice(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     """StridedSlice: x[index]. Bit i of each mask changes the meaning of entry i of begin, end and strides."""
     row, mapping = mapping_of(step.op)  # type: ignore[misc]
-    builder.properties(step, row, mapping)
+    builder.properties(step, row, mapping)  # for its checks only: the masks are read below
     begin, end, steps = (builder.known_array(step, operand_index).ravel().tolist() for operand_index in (1, 2, 3))
     masks = {name: step.attributes.get(name, 0) for name in mapping.prepared}
     for name, bits in masks.items():
@@ -217,9 +220,10 @@ def _one_hot(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     """OneHot: a negative index selects nothing; our row would count it from the end."""
     properties = builder.properties(step, *mapping_of(step.op))  # type: ignore[misc]
     x, depth = builder.operand(step, 0), float(properties["depth"])
-    below = builder.apply_operator(step._replace(name=f"{step.name}/classes"), TABLE["less"], {"a": x, "b": 0.0})[0]
+    less_step = step._replace(name=f"{step.name}/classes")
+    (is_negative,) = builder.apply_operator(less_step, TABLE["less"], {"a": x, "b": 0.0})
     where_step = step._replace(name=f"{step.name}/known")
-    (x,) = builder.apply_operator(where_step, TABLE["where"], {"a": below, "b": depth, "c": x})
+    (x,) = builder.apply_operator(where_step, TABLE["where"], {"a": is_negative, "b": depth, "c": x})
     return builder.by_row(step, x=x)
 
 
@@ -242,7 +246,7 @@ def _split_by_sizes(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any
     properties = builder.properties(step, *mapping_of(step.op))  # type: ignore[misc]
     shape, axis, sizes = builder.input(step, 0).shape, properties["axis"], np.ravel(properties["sizes"]).tolist()
     if sizes.count(-1) == 1 and -len(shape) <= axis < len(shape):
-        rest = shape[axis] - sum(sizes) - 1
+        rest = shape[axis] - (sum(sizes) + 1)  # the other sizes: sum(sizes) contains the -1
         sizes = [rest if size == -1 else size for size in sizes]
     return builder.by_row(step, sizes=sizes)
 
@@ -265,12 +269,12 @@ def _split_into_count(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[A
 @import_rule("Erfc")
 def _erfc(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     erf_step = step._replace(name=f"{step.name}/erf")
-    (below,) = builder.apply_operator(erf_step, TABLE["erf"], {"x": builder.operand(step, 0)})
-    return builder.apply_operator(step, TABLE["sub"], {"a": 1.0, "b": below})
+    (erf,) = builder.apply_operator(erf_step, TABLE["erf"], {"x": builder.operand(step, 0)})
+    return builder.apply_operator(step, TABLE["sub"], {"a": 1.0, "b": erf})
 
 
 @import_rule("TopKV2", "Cumsum")
-def _check_pairs(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
+def _compare_pairs_along_axis(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     """TopKV2 and Cumsum compare every pair along the axis: check that the table of pairs is not too large."""
     shape, axis = builder.input(step, 0).shape, -1 if step.op == "TopKV2" else builder.known_array(step, 1)
     if shape and np.size(axis) == 1 and -len(shape) <= int(axis) < len(shape):

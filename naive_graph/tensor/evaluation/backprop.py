@@ -1,4 +1,13 @@
-"""Backpropagation on arrays: `backward()` stores gradients on the nodes, `gradient()` returns them."""
+"""Backpropagation on arrays: `backward()` stores gradients on the nodes, `gradient()` returns them.
+
+`backward` evaluates the output, runs reverse mode over its ancestors (tensor/differentiate.py), and stores an array on
+each. Where the leaves of a tensor stand for scalar nodes, the gradients go on into the scalar graph, to node.grad.
+
+Two things make it longer than that. An infinite or NaN gradient may be wrong: 0 * inf is NaN, but an entry that a
+branch did not choose (a structural zero) must not contribute. Such gradients are recomputed with structural zeros kept
+apart. And gradients become stale when a leaf is written. `gradient` then repeats the backward run, except in the
+middle of a manual update step.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +26,7 @@ from ...graph.nodes import Constant
 from ...graph.run_checks import commit_grads
 from ..base import TensorNode, check_tensors, method
 from ..calculus import GUARD, Calculus, NodeAlgebra
-from ..differentiate import BEHIND, ancestors, custom_derivative_call, depending_on, reverse, slice_by_serial
+from ..differentiate import BACKWARD_SOURCES, ancestors, custom_derivative_call, depending_on, reverse, slice_by_serial
 from ..function import Function
 from ..nodes import LeafNode, LeafType, NonlinearNode, constant_of
 from ..reduction_vjp import CHOICES
@@ -32,18 +41,18 @@ from .structural_zeros import may_have_structural_zeros
 class BackwardRun:
     """A record of one backward run.
 
-    output: the differentiated tensor. full: whether all nodes got gradients. now: the tick (versions.py) at which
-    it began. nodes: the output's ancestors; their leaves are watched for later writes.
+    output: the differentiated tensor. full: whether all nodes got gradients. start_tick: the tick (versions.py) at
+    which it began. nodes: the output's ancestors; their leaves are watched for later writes.
     """
 
-    def __init__(self, output: TensorNode, full: bool, now: int, nodes: Iterable[TensorNode]) -> None:
-        self.output, self.full, self.now = ref(output), full, now
+    def __init__(self, output: TensorNode, full: bool, start_tick: int, nodes: Iterable[TensorNode]) -> None:
+        self.output, self.full, self.start_tick = ref(output), full, start_tick
         self.leaves = [ref(node) for node in nodes if isinstance(node, LeafNode)]
 
     def changed(self) -> list[LeafNode]:
         """The leaves that were written since the run."""
         leaves = [leaf for reference in self.leaves if (leaf := reference()) is not None]
-        return [leaf for leaf in leaves if leaf.version() > self.now or scalars_are_stale(leaf)]
+        return [leaf for leaf in leaves if leaf.version() > self.start_tick or scalars_are_stale(leaf)]
 
 
 _RUNS: WeakKeyDictionary[Tables, BackwardRun] = WeakKeyDictionary()  # the latest run of each graph
@@ -54,8 +63,9 @@ def backward(node: TensorNode, full: bool = False) -> None:
     """Differentiate a tensor of one entry; `gradient()` of the nodes that it depends on then has the arrays.
 
     Only parameters and nodes that depend on one get gradients; with `full` all
-    nodes do, and scalar nodes among them have theirs in `node.grad`. Evaluates missing or stale values. Raises
-    ShapeError if there are more entries: sum them first.
+    nodes do. A leaf made of scalar nodes counts as a parameter, and the scalar nodes get
+    theirs in `node.grad`. Evaluates missing or stale values. Raises ShapeError if there
+    are more entries: sum them first.
 
     >>> from naive_graph import LeafNode
     >>> w = LeafNode.parameter([3.0, 4.0])
@@ -72,7 +82,7 @@ def _differentiate(node: TensorNode, full: bool, accumulate: bool) -> None:
     invalidate_stale([node])
     start_tick = next(ticks)
     value = value_of(node)
-    nodes = ancestors([node], predecessors=BEHIND)
+    nodes = ancestors([node], predecessors=BACKWARD_SOURCES)
     wanted = nodes_with_gradients(nodes, full)
     with np.errstate(all="ignore"):
         gradients = reverse(Calculus(ArrayAlgebra(), (), _cached_operand), {node: ones_like(value)}, wanted)
@@ -116,19 +126,22 @@ def store_gradients(
 ) -> None:
     """Store the gradients of a backward run on the nodes; wanted nodes without one get zeros.
 
-    Gradients that are not finite are first recomputed with structural zeros kept apart (see _recompute_nonfinite).
+    accumulate: also add them to the gradients that the parameters of a Model collect. Gradients that are not finite
+    are first recomputed with structural zeros kept apart (see _recompute_nonfinite).
     """
-    branched = any(isinstance(node, NonlinearNode) and node.function.branches for node in nodes)  # may keep NaN
-    if not all(has_finite_sum(gradients[node]) for node in gradients if branched or not node.reads):
+    # NaN and infinity spread backward to the leaves, so only these are checked; but a branch may stop them before.
+    has_branches = any(isinstance(node, NonlinearNode) and node.function.branches for node in nodes)
+    checked = [node for node in gradients if has_branches or not node.reads]
+    if not all(has_finite_sum(gradients[node]) for node in checked):
         nonfinite_nodes = [node for node in gradients if not has_finite_sum(gradients[node])]
         gradients = {**gradients, **_recompute_nonfinite(output, nonfinite_nodes)}
     zero = ones_like(value_of(output)).reshape(()) * 0.0
-    zero_gradients = {node: namespace(zero).broadcast_to(zero, node.shape) for node in wanted.difference(gradients)}
+    zero_gradients = {node: namespace(zero).broadcast_to(zero, node.shape) for node in wanted - gradients.keys()}
     grads = {**zero_gradients, **gradients}
     home = output.home
     with home.lock:
-        of_leaves = {leaf: grad for leaf, grad in grads.items() if isinstance(leaf, LeafNode) and leaf.nodes}
-        scalars = _scalar_gradients(home, of_leaves)
+        leaf_gradients = {leaf: grad for leaf, grad in grads.items() if isinstance(leaf, LeafNode) and leaf.nodes}
+        scalars = _scalar_gradients(home, leaf_gradients)
         with defer_sigint():  # atomic with respect to Ctrl-C
             for tensor in nodes:
                 tensor._run, tensor._grad = run, grads.get(tensor)
@@ -140,7 +153,11 @@ def store_gradients(
 
 
 def _scalar_gradients(tables: Tables, grads: Mapping[LeafNode, Array]) -> tuple[Plan, list[float]] | None:
-    """Continue backward into the scalar nodes that leaves stand for: their plan, and the derivative at each step."""
+    """Continue backward into the scalar nodes that leaves are made of.
+
+    Returns a plan of these nodes and their ancestors, and the derivative at each position of the plan; None if there
+    are none. grads: the gradients of such leaves.
+    """
     seeds: dict[int, float] = {}
     for leaf, gradient in grads.items():
         for node, contribution in zip(leaf.nodes or (), np.asarray(gradient, dtype=float).reshape(-1).tolist()):
@@ -150,12 +167,16 @@ def _scalar_gradients(tables: Tables, grads: Mapping[LeafNode, Array]) -> tuple[
         return None
     plan = plan_for(tables, list(seeds))
     values = [tables.values[row] for row in plan.rows]
-    at_steps = {step: seeds[plan.rows[step]] for step in plan.targets}
-    return plan, differentiate(plan, values, at_steps, plan.varies())
+    plan_seeds = {position: seeds[plan.rows[position]] for position in plan.targets}
+    return plan, differentiate(plan, values, plan_seeds, plan.varies())
 
 
 class StructuralZeroNodes(NodeAlgebra):
-    """Derivatives as nodes, with structural zeros for untaken branches and lesser entries: there 0 * inf is 0."""
+    """An algebra that builds derivatives as nodes, and marks which of their zeros are structural.
+
+    Structural are the zeros of branches not taken and of entries that a maximum or minimum does not choose: for them
+    0 * inf is 0.
+    """
 
     def nonlinear(self, function: Function, sources: Sequence[TensorNode]) -> TensorNode:
         node = super().nonlinear(function, sources)
@@ -178,6 +199,7 @@ def _recompute_nonfinite(output: TensorNode, nonfinite_nodes: list[TensorNode]) 
 
 
 def _cached_operand(node: TensorNode) -> Any:
+    """The array of an operand, computed if it is missing; a selection stays a node."""
     if isinstance(node, SelectionNode):
         return node
     if node._value is None and node.reads:
@@ -186,6 +208,7 @@ def _cached_operand(node: TensorNode) -> Any:
 
 
 def _is_parameter(node: TensorNode) -> bool:
+    """Whether a node is a leaf that was made as a parameter, or one made of scalar nodes."""
     return isinstance(node, LeafNode) and (node.leaf_type == LeafType.PARAMETER or node.nodes is not None)
 
 
@@ -197,9 +220,11 @@ def gradient(node: TensorNode) -> Any:
     recomputed. But in a manual update loop, w.value -= lr * w.gradient() for each parameter w, the
     gradients not yet read stay those of backward(), so that all parameters step from one point.
 
-    Raises NoGradientError if that backward's result does not depend on the
-    tensor, or if it depends on no parameter and backward(full=True) was not called;
-    StaleGraphError if a gradient is read a second time in the middle of such a loop.
+    Raises NoGradientError if that backward's output does not depend on the tensor. Without
+    backward(full=True), also if the tensor depends on no parameter, or is inside a call
+    whose operator has a derivative of its own. Raises StaleGraphError if a gradient is read
+    a second time in the middle of such a loop, or if leaves were written and the output
+    no longer exists.
 
     >>> from naive_graph.tensor import LeafNode, gradient
     >>> t = LeafNode.parameter([1.0, 2.0])
@@ -215,8 +240,8 @@ def gradient(node: TensorNode) -> Any:
         raise NoGradientError(f"{node.label} has no gradient: what backward() started from does not depend on it.")
     if node._grad is None:
         raise NoGradientError(
-            f"{node.label} has no gradient: no parameter leads to it. Call backward(full=True), "
-            "or make it a LeafNode.parameter."
+            f"{node.label} has no gradient: no parameter leads to it, or it is inside a call of an operator with a "
+            "derivative of its own. Call backward(full=True), or make it a LeafNode.parameter."
         )
     changed = run.changed()
     if changed and not _is_stepping(node, run, changed):
@@ -231,8 +256,8 @@ def gradient(node: TensorNode) -> Any:
 def _is_stepping(node: TensorNode, run: BackwardRun, changed: Sequence[LeafNode]) -> bool:
     """Whether a manual update step is under way, parameter by parameter, so the old gradient is still right.
 
-    So it is if only parameters whose gradients were read have changed, and this one has not. Raises
-    StaleGraphError if this gradient was read before.
+    A step is under way if every leaf that changed had its gradient read before, and this node is a parameter that
+    has not changed. Raises StaleGraphError if this gradient was read before, too.
     """
     if node in changed or not _is_parameter(node) or any(leaf._asked is not run for leaf in changed):
         return False

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from ...core.number import shortened
 from ...errors import EngineError
 from ..base import TensorNode, check_tensors
-from ..differentiate import BEHIND, ancestors
+from ..differentiate import BACKWARD_SOURCES, ancestors
 from ..evaluation.arrays import Array
 from ..evaluation.backprop import BackwardRun, check_single, ones_like, store_gradients
 from ..evaluation.eval_plan import missing_ancestors
@@ -115,7 +115,7 @@ class DAGExecutionEngine:
         start_tick = next(ticks)
         graph = task_graph(output, full, use_cached=True)
         results = self._run(graph, use_cached=True)
-        nodes = ancestors([output], predecessors=BEHIND)
+        nodes = ancestors([output], predecessors=BACKWARD_SOURCES)
         value = to_dense(cached_array(output))
         gradients: dict[TensorNode, Array] = {}
         for node in graph.wanted:
@@ -140,7 +140,7 @@ class DAGExecutionEngine:
         )
         start_tick = next(ticks)
         results, self.last_run = self._perform(graph)
-        for node in ancestors([graph.output], predecessors=BEHIND):
+        for node in ancestors([graph.output], predecessors=BACKWARD_SOURCES):
             number = graph.number.get(Key("F", node))
             if node.reads and (number is not None or not use_cached):
                 cache_value(node, None if number is None else results[number], start_tick)

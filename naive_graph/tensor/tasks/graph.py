@@ -20,7 +20,7 @@ from typing import NamedTuple
 from ...core.sweep import Contribution, backward_pass
 from ..base import Call, TensorNode, check_tensors
 from ..calculus import branch, has_nonzero_derivative, values_read
-from ..differentiate import BEHIND, ContributionTargets, ancestors
+from ..differentiate import BACKWARD_SOURCES, ContributionTargets, ancestors
 from ..evaluation.backprop import check_single, nodes_with_gradients
 from ..evaluation.eval_plan import missing_ancestors, plan_evaluation
 from ..notation import unique_names
@@ -124,7 +124,7 @@ class TaskGraph:
     @cached_property
     def names(self) -> dict[TensorNode, str]:
         """The names of the tensors in labels."""
-        return unique_names(ancestors([self.output], predecessors=BEHIND))
+        return unique_names(ancestors([self.output], predecessors=BACKWARD_SOURCES))
 
     def label(self, number: int) -> str:
         """How a task is written: F(y), G(y), B(y,0) or D(y,0)."""
@@ -154,7 +154,7 @@ def task_graph(
     check_tensors("A DAGExecutionEngine", [output])
     if with_backward:
         check_single(output)
-    nodes = ancestors([output], predecessors=BEHIND)
+    nodes = ancestors([output], predecessors=BACKWARD_SOURCES)
     wanted = nodes_with_gradients(nodes, full) if with_backward else set()
     graph = TaskGraph(output, wanted)
     for node in nodes:  # leaves, and what was evaluated before; selections need no task
