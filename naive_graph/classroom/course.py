@@ -1,4 +1,4 @@
-"""Read and write course.toml, which a teacher edits: the lessons set, points of exercises, due dates, limits."""
+"""Parse course.toml, which a teacher edits (lessons, points of exercises, due dates, limits); make a new one's text."""
 
 from __future__ import annotations
 
@@ -39,6 +39,7 @@ class Lesson(NamedTuple):
     """A lesson that is set: its notebook's name, the points of its exercises, and the end of the time for it.
 
     variants: groups of exercises of which each student is set one. extensions: by student another end.
+    late: the share of the points that is lost for each day, or part of a day, after the end.
     partial: whether a wrong answer gets points for the cases in which it is right.
     """
 
@@ -79,7 +80,7 @@ class Course(NamedTuple):
     language: str = ""
 
     def student_seed(self, student: str) -> str:
-        """A student's secret random seed, derived from the seed in the course file."""
+        """A student's secret seed: a hash of the seed in the course file and the student's name."""
         text = f"{self.seed} {student}".encode(errors="surrogateescape")
         return sha256(text).hexdigest()
 
@@ -107,7 +108,7 @@ def course_text(lessons: Iterable[tuple[str, list[str]]], assessed: bool = False
 
 
 def read_course(folder: Path) -> Course:
-    """Parse the course file in a folder. Raises LessonError with file, entry and remedy."""
+    """Parse the course file in a folder, whose own exercises are used from now on. Raises LessonError."""
     file = folder / FILE
     try:
         table = tomllib.loads(file.read_text(encoding="utf-8"))

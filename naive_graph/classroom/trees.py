@@ -29,6 +29,8 @@ KNOWN = WORDS + JOINTS
 class TreeReader:
     """A recursive network: a vector for each word; for each joint a layer that combines the vectors of its parts.
 
+    A joint (an inner node of the tree) has one part or two; with one, the formula has no term with R.
+
     meaning(word) = a row of a table
     meaning(joint, left, right) = tanh(L[joint] left + R[joint] right + b[joint])
     score = out . meaning(sentence)
@@ -54,8 +56,8 @@ class TreeReader:
         row = JOINTS.index(name)
         with scope(name):
             total = _row(self.shift, row, "b")
-            for name, table, part in zip("LR", (self.left, self.right), parts):
-                total = total + _row(table, row, name) @ part
+            for letter, table, part in zip("LR", (self.left, self.right), parts):
+                total = total + _row(table, row, letter) @ part
             node_meaning: TensorNode = total.tanh()
         return node_meaning
 
@@ -67,14 +69,14 @@ class TreeReader:
 
 
 def _row(table: LookupParameter, row: int, name: str) -> Any:
-    """A row of a table as a leaf, called so in drawings."""
+    """A row of a table as a leaf. name: its name in drawings."""
     leaf = lookup(table, row)
     leaf.name = name
     return leaf
 
 
 class WordCounter:
-    """A bag of words: a weight for each word and joint, and their sum over the sentence."""
+    """A bag of words: a weight for each word and joint, summed over the sentence, plus a bias (`shift`)."""
 
     def __init__(self) -> None:
         self.model = Model()
@@ -104,11 +106,11 @@ def teach(reader: Reader, trainer: Trainer, sentences: Sequence[Sentence], **set
 
 
 def likes(reader: Reader, tree: Tree) -> bool:
-    """What the reader takes a sentence to mean."""
+    """Whether the reader predicts that the speaker of a sentence likes the soup."""
     Graph.renew()
     return bool(reader.score(tree).eval() > 0.0)
 
 
 def share_right(reader: Reader, sentences: Sequence[Sentence]) -> float:
-    """The share of the sentences that the reader understands."""
+    """The accuracy: the share of the sentences for which the reader predicts the label."""
     return sum(likes(reader, sentence.tree) == sentence.label for sentence in sentences) / len(sentences)

@@ -1,9 +1,11 @@
 """Algebraic simplification of derivatives: one rewrite function per operator.
 
-Each takes the operands that a rule is about to be applied to, and returns
-something simpler of equal value, or None. A bare float comes from a derivative formula; an
-expression that has a number may be the learner's own Constant. A learner's `0 * x`
-stays: only zeros from the formulas are simplified away.
+Each takes the operands that a rule is about to be applied to. It returns an expression
+to use instead, or None. That is simpler, or a product with its factors in the usual order.
+
+A float among the operands comes from a derivative formula; an expression that has a number
+may be the learner's own Constant. A learner's `0 * x` stays: only zeros from the formulas
+are simplified away, and then 0 * x is 0 even where x may be infinite.
 """
 
 from __future__ import annotations
@@ -60,7 +62,7 @@ def add(*xs: Any) -> Any:
     a, b = xs
     if are_numbers(a, b):
         return number_of(a) + number_of(b)  # type: ignore[operator]
-    if a == 0.0 or b == 0.0:  # an expression equals only itself, so these are bare zeros
+    if a == 0.0 or b == 0.0:  # an expression equals only itself, so these are floats
         return b if a == 0.0 else a
     if is_rule(b, c.neg):
         return c.sub(a, b.operands[0])
@@ -117,9 +119,9 @@ def mul(*xs: Any) -> Any:
     m, n = number_of(a), number_of(b)
     if are_numbers(a, b):
         return m * n  # type: ignore[operator]
-    if (m is None and (n is not None or sort_key(a) > sort_key(b))) or (
-        m == 0.0 and are_numbers(b)
-    ):  # a learner's own 0
+    out_of_order = m is None and (n is not None or sort_key(a) > sort_key(b))
+    is_learners_zero_first = m == 0.0 and are_numbers(b)  # a is a Constant, or both would be numbers
+    if out_of_order or is_learners_zero_first:
         return c.mul(b, a)
     if a == 0.0 or m == 1.0:
         return 0.0 if a == 0.0 else b

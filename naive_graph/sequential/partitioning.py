@@ -1,7 +1,8 @@
 """Partition a dataflow's operators among workers, by measured costs.
 
 A worker's time for one sample is the work of its operators plus the cost of its
-streams from and to other workers. The slowest worker decides the throughput, so
+streams from and to other workers, times a factor for contention, which grows with the
+number of workers (`Costs.lock`). The slowest worker decides the throughput, so
 its time is minimized: exactly, over all partitions into runs of neighbours in
 topological order.
 """
@@ -55,7 +56,10 @@ class Costs:
 
 
 def measured(network: Network, flow: Dataflow | None = None, repeats: int = 20, lock: float | None = None) -> Costs:
-    """Measure the costs on this machine: medians over firings of a random block. lock: measured unless given."""
+    """Measure the operators' costs on this machine: medians over firings of a random block.
+
+    A stream costs MESSAGE for each block. lock: the contention, measured unless given.
+    """
     flow = flow or Network.expand(network)
     size = block_size(network)
     times: dict[str, list[float]] = {name: [] for name in flow.operators}
@@ -202,7 +206,7 @@ def split_large_operators(network: Network, workers: int) -> Dataflow:
 
 
 def count_multiplications(flow: Dataflow, operator: StreamOperator) -> int:
-    """Number of multiplications with W that an operator does for one sample; 0 for an operator without W."""
+    """Number of multiplications for W and its gradients that an operator does for one sample; 0 without W."""
     if operator.kind not in ("forward", "backward") or "W" not in flow.layers[operator.layer - 1].weight_shapes:
         return 0
     placed = flow.layers[operator.layer - 1]

@@ -4,7 +4,7 @@ Integers, slices, `...` and None apply axis by axis. Index arrays and masks
 are broadcast together and applied jointly: two arrays give one entry for each
 pair. The resulting axes replace the indexed ones; if the index arrays are not
 adjacent they come first. Subscripts are not an operator of the table: the
-operators slice, gather and expand_dims do the same, each with a frame in pictures.
+operators slice, gather and expand_dims do the same, and appear as such in drawings.
 """
 
 from __future__ import annotations
@@ -88,7 +88,10 @@ def _are_lists_separated(parts: Sequence[Part]) -> bool:
 
 
 def _expand_subscript(node: TensorNode, subscript: tuple[Any, ...]) -> list[Part]:
-    """Expand a subscript: `...` to full slices, masks to index arrays, and full slices for the remaining axes."""
+    """Expand a subscript: masks to index arrays, and full slices for the remaining axes, after a `...` if there is one.
+
+    The `...` itself stays: it separates index arrays.
+    """
     if sum(1 for part in subscript if part is Ellipsis) > 1:
         raise PlaceError(f"{node.label}[...] has `...` twice: nothing says for how many axes each stands.")
     parts = [part if part is Ellipsis else _normalize_part(node, part) for part in subscript]

@@ -7,9 +7,9 @@ The kernels of a rule are compiled once and serve all plans. So a plan of any si
 bits as its compiled code.
 
 `choose` decides what runs first (tiered execution). A small plan, or one with samples, is compiled before its first
-call. A larger plan of scalars starts in level runs. After PATIENCE runs, which have taken about as long as LLVM will, a
-background thread compiles it, and a later run switches to the code. A plan that is too long for LLVM stays in level
-runs.
+call. A larger plan of scalars starts in level runs. After PATIENCE executions, which have taken about as long as LLVM
+will, a background thread compiles it, and a later call switches to the code. A plan that is too long for LLVM stays in
+level runs.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from .plan import CompiledPlan, Runnable
 
 FEW_OPERANDS = 1_600  # compiled before the first call: LLVM takes some 0.1 s for as many
 MOST_OPERANDS = 80_000  # the most that are compiled after level runs: LLVM takes some 3 s
-# Level runs before a plan is compiled. For a chain of 1,000 rows, where compiled code gains most, these runs take some
+# Executions before a plan is compiled. For a chain of 1,000 rows, where compiled code gains most, these take some
 # 0.05 s, and LLVM some 0.07 s. Until then such a chain takes 1.3 times as long as in CasADi.
 PATIENCE = 4_000
-SOON = 1_000  # runs after which a Program checks again whether its code is ready
+SOON = 1_000  # executions after which a Program checks again whether its code is ready
 
 
 def has_samples(ir: IR) -> bool:

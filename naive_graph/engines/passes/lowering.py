@@ -1,7 +1,7 @@
 """Lower a graph to an executable plan (IR) by running the compiler passes in order.
 
 A pass takes a plan and the rows that are wanted of it, and returns a plan and the new
-places of these rows. `Lowering.stages` keeps the result of each pass for inspection.
+places of these rows. `Lowering.stages` keeps numbers on each pass: its time, and how many rows it left.
 
 >>> for each in PASSES:
 ...     print(f"{each.name:<8} {each.said}")
@@ -70,7 +70,7 @@ class Wanted(NamedTuple):
 
 
 class Pass(NamedTuple):
-    """One pass. said: what it does, for reports. quiet: whether to record no stage if it changed nothing."""
+    """One pass. said: what it did, for reports. quiet: whether to record no stage if it changed nothing."""
 
     name: str
     said: str
@@ -89,11 +89,12 @@ def as_pass(rearrange: Callable[[IR, Array], tuple[IR, Array]]) -> Callable[[IR,
 
 
 def batch(ir: IR, wanted: Array) -> tuple[IR, Array]:
-    """Vectorise over the batch: rows that depend on a batched PlaceHolder join its group; total and mean become TOTAL.
+    """Vectorise over the batch: rows that depend on a batched PlaceHolder join its group.
 
-    A mean is a TOTAL divided by the number of samples, which is a new row 0.
+    Their total becomes a TOTAL: the sum over the samples. Their mean becomes a TOTAL divided by the number of samples,
+    which is a new row 0.
     """
-    spread_groups(len(ir), ir.columns, *SUMS)
+    spread_groups(len(ir), ir.columns, *SUMS)  # changes ir.groups in place
     rows: list[tuple[int, list[int], int]] = [(PLACEHOLDER, [], 0)]  # the number of samples goes first
     moved = np.empty(len(ir), np.int32)
     for row in range(len(ir)):
@@ -144,7 +145,7 @@ PASSES = (
 class PassResult(NamedTuple):
     """What a pass made, and how long it took, in seconds.
 
-    ir: the plan, or None unless it was to be kept. results: the rows of the outputs, then any derivatives.
+    ir: the plan; None if plans are not kept. results: the rows of the outputs, then any derivatives.
     size, dots: the number of rows, and of DOT rows. samples: how many samples each group has.
     """
 
@@ -162,7 +163,8 @@ class Lowering:
 
     outputs, wrt: rows of the tables. batched: PlaceHolders that are fed a number for each of many samples.
     find: whether to look for samples hidden in the graph. keep: whether to keep every pass's plan.
-    places: Variable -> its index in an array that is read instead of the tables; other Variables are then fed.
+    places: row of a Variable -> its index in an array that is read instead of the tables; others are then fed.
+    stages: first "plan", before any pass; then each pass that ran, except a quiet one that changed nothing.
     Afterwards `values[k]` is the row (and lane) of output k, and `slopes[k][i]` that of its derivative with respect
     to wrt[i].
     """

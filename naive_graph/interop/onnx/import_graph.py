@@ -1,9 +1,14 @@
 """Build tensor nodes from an ONNX graph, step by step (a step is one ONNX node).
 
-A step is built, in order of preference: by its import rule (import_rules.py), by
-the operator of ours that is mapped to its ONNX operator, or by the
-function body that ONNX itself gives for the operator. Steps whose inputs are all
-constants are folded to arrays.
+A step is built in the first of these ways that there is:
+
+1. as a call of the operator that naive_graph exported as a local function (custom_ops.py);
+2. if ONNX lacks the operator, by the operator of ours that is mapped to its name;
+3. by its import rule (import_rules.py);
+4. by the operator of ours that is mapped to its ONNX operator;
+5. by the function body that ONNX itself gives for it, also where 4 lacks an option or a result.
+
+In 3 to 5, a step whose inputs are all constants is folded to arrays.
 """
 
 from __future__ import annotations
@@ -43,7 +48,7 @@ LARGEST_WHOLE = 2**53  # float64 represents all integers up to this exactly
 
 
 def mapping_of(op: str, opset: int, domain: str = "") -> tuple[OperatorDef, ForeignOperator] | None:
-    """The row mapped to an ONNX operator in this opset, and the mapping; None if there is none.
+    """The operator of ours mapped to an ONNX operator in this opset, and the mapping; None if there is none.
 
     In a domain other than ONNX's own, only operators that ONNX lacks are looked up.
     """
@@ -62,7 +67,7 @@ def why_unsupported(step: OnnxStep) -> str:
 
 
 def is_custom(step: OnnxStep) -> bool:
-    """Whether ONNX lacks a step's operator, and a row here is mapped to its name."""
+    """Whether ONNX lacks a step's operator, and an operator of ours is mapped to its name."""
     return not defs.has(step.op) and mapping_of(step.op, step.opset, step.domain) is not None
 
 
@@ -102,7 +107,7 @@ class OnnxBuilder(StepBuilder):
     def operands(
         self, step: OnnxStep, operator_def: OperatorDef, mapping: ForeignOperator, read: Any = None
     ) -> dict[str, Any]:
-        """The operands of a row. A binary row takes more than two inputs as a left fold: f(f(a, b), c)."""
+        """The operands for an operator of ours. A binary one takes more inputs as a left fold, f(f(a, b), c)."""
         is_binary = isinstance(operator_def, RuleOperator) and operator_def.rule.arity != 1
         if not is_binary and operator_def.name not in ("maximum", "minimum"):
             return super().operands(step, operator_def, mapping, read)
@@ -172,7 +177,7 @@ class OnnxBuilder(StepBuilder):
         return arrays
 
     def _build(self, step: OnnxStep) -> Sequence[Any]:
-        """Build a step with our own operators: by import rule, row or function body."""
+        """Build a step with our own operators: by import rule, mapped operator or function body."""
         if step.op in IMPORT_RULES:
             try:
                 return IMPORT_RULES[step.op](self, step)
@@ -185,9 +190,9 @@ class OnnxBuilder(StepBuilder):
         return self.by_row(step) if mapping_of(step.op, step.opset) else self.apply_body(step)
 
     def by_row(self, step: OnnxStep, replacement: OperatorDef | None = None, **overrides: Any) -> Sequence[Any]:
-        """Build a step by the row mapped to its operator, or by its body where the row lacks an option or a result.
+        """Build a step by the operator of ours that is mapped to it; by its body if that lacks an option or a result.
 
-        overrides: operands or properties to replace. replacement: another row to call with the same arguments.
+        overrides: operands or properties to replace. replacement: another operator to call with the same arguments.
         """
         operator_def, mapping = mapping_of(step.op, step.opset) or raise_no_operator(step)
         try:
@@ -220,7 +225,7 @@ def is_representable(array: Any) -> bool:
 
 
 def is_exact(array: Any) -> bool:
-    """Whether float64 represents all entries of an array exactly."""
+    """Whether float64 surely represents all entries of an array exactly: 64-bit integers only below 2**53."""
     is_wide_integer = array.dtype.kind in "iu" and array.itemsize == 8
     return not is_wide_integer or not array.size or abs(array.astype(float)).max() < LARGEST_WHOLE
 

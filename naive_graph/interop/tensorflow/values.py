@@ -45,7 +45,10 @@ def dtype(value: Any, op: str, attribute: str = "dtype") -> Any:
 
 
 def attribute(value: Any) -> Any:
-    """An AttrValue as a Python value: a number, text, list, Type, or a shape as a list (-1 where unknown)."""
+    """An AttrValue as a Python value: a number, text, list, Type, or a shape as a list (-1 where unknown).
+
+    None for a shape of unknown rank. Text that cannot be decoded stays bytes; a tensor or function stays a protobuf.
+    """
     kind = value.WhichOneof("value")
     if kind == "type":
         return Type(value.type)

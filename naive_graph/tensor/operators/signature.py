@@ -1,6 +1,7 @@
 """Parse an operator function's signature into operands (tensors) and properties, with their kinds and defaults.
 
-A property's annotation names its kind (properties.py); a parameter without one, or with a tensor type, is an operand.
+A property's annotation names its kind (properties.py); a parameter without one, or with a tensor
+type or an `Operand` as its annotation, is an operand.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from ..base import TensorNode
 from .properties import PLAIN, InvalidValue, Kind, Operand, one_of
 
 MISSING = inspect.Parameter.empty
-MOST_OF_A_RANGE = 1_000_000  # the most numbers in a property's value
-MOST_LOOKED_AT = 100  # lists shorter than this are checked part by part for too long ranges
+MOST_OF_A_RANGE = 1_000_000  # the longest `range` in a property's value; a list may be longer
+MOST_LOOKED_AT = 100  # in lists shorter than this, each entry is checked for a `range` that is too long
 
 
 class OperatorParameter(NamedTuple):

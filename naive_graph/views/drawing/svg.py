@@ -90,7 +90,7 @@ def _cells(box: Box, high: float) -> Iterator[str]:
 
 
 def ground(cell: Cell) -> tuple[str, str]:
-    """The colour of a cell whose value is known, light and dark."""
+    """The background of a cell whose value is known: a pair of colours, for the light and the dark theme."""
     return COLOURS["wrong-ground"] if cell.share is None else heatmap_color(cell.share)
 
 

@@ -24,7 +24,7 @@ from .recording import (
     Run,
 )
 
-MOST_TERMS = 6  # of a running sum
+MOST_TERMS = 6  # of a running sum, or of the operands of one operator
 PLACES = {1: ("",), 2: ("left", "right")}
 # Templates of the sentences about a step; the browser fills in the same ones.
 WORDS = {
@@ -45,13 +45,13 @@ WORDS = {
 
 
 def operand_side(cast: Participants, consumer: int, position: int) -> str:
-    """The name of an operand position: left or right if there are two, else 1st, 2nd, ..."""
+    """The name of an operand position: left or right of two, "" of one, else 1st, 2nd, ..."""
     count = len(cast.operands(consumer))
     return translate_page_text(PLACES[count][position]) if count in PLACES else ordinal(position)
 
 
 def computed(rule: Rule, operands: Sequence[float], value: float) -> str:
-    """`2.0 * 3.0 = 6.0`, or `exp(0.0) = 1.0`."""
+    """The computation of one node as text: `2 * 3 = 6`, or `exp(0) = 1`."""
     texts = [format_number(operand) for operand in operands]
     if rule.infix is not None and len(texts) > 1:
         for index, text in enumerate(texts):
@@ -66,7 +66,11 @@ def _shorten_terms(texts: list[str]) -> list[str]:
 
 
 def arithmetic(run: Run, entry: Entry, known_values: dict[int, float]) -> str:
-    """The arithmetic of an event as text, such as `2 * 3 = 6`; "" if nothing was computed."""
+    """The arithmetic of an event as text, such as `2 * 3 = 6`.
+
+    Of a leaf that is read it is `x = 3`, of a Variable that moves `x: 3 -> 2`; "" for an event without numbers.
+    In a forward sweep of tangents, "slope" is the node's tangent.
+    """
     cast = run.cast
     if entry.kind in (EVALUATED, READ):
         rule, slope = cast.rule(entry.row), run.slopes.get(entry.row)
@@ -76,7 +80,7 @@ def arithmetic(run: Run, entry: Entry, known_values: dict[int, float]) -> str:
             text = computed(rule, run.operands_values(entry.row, known_values), entry.value)
         return text if slope is None else f"{text}, slope {format_number(slope)}"
     if entry.kind == CONTRIBUTED:
-        # What the partial of no branch is, even infinite, is not told.
+        # The partial of a branch that was not taken is not shown: it may be infinite or NaN, and does not count.
         words = translate_page_text(WORDS["product" if entry.taken else "branch"])
         incoming, partial, share = map(format_number, (entry.incoming, entry.partial, entry.contribution))
         return words.format(incoming=incoming, partial=partial, share=share)
@@ -96,7 +100,7 @@ def derivative_name(run: Run, row: int) -> str:
 
 
 def format_running_sum(run: Run, row: int, places: Sequence[int], total: float) -> str:
-    """`df/dx = 3.0 (left) + 3.0 (right) = 6.0`: everything that has arrived at a node.
+    """`df/dx = 3 (left) + 3 (right) = 6`: everything that has arrived at a node.
 
     places: the indices of its contributions in the run. The middle of many is left out.
     """
@@ -158,7 +162,7 @@ def letters_of(count: int, letters: str = "abcdefgh") -> list[str]:
 def rule_tex(rule: Rule, count: int, letters: str = "abcdefgh", y: str = "y") -> tuple[str, list[str]]:
     """The rule over letters, and its partial for each position.
 
-    A learner's partial that only takes numbers is shown as what it is: dy/da.
+    If a learner's partials can only be called with numbers, all of them are shown as dy/da, dy/db, ...
     """
     names = letters_of(count, letters)
     symbols, result = [FormulaText(letter, 5, TEX) for letter in names], FormulaText(y, 5, TEX)

@@ -1,7 +1,7 @@
 r"""Convert the TeX of the rules' formulas to MathML, which browsers render natively.
 
 Only what rules are made of is understood: fractions, roots, powers, indices,
-cases, names and operators. Anything else is shown as its own text.
+texts, brackets, cases, names and operators. Anything else is shown as its own text.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def mathml(tex: str) -> str:
 
 
 class _TexParser:
-    """Recursive-descent parser of the tokens."""
+    """Recursive-descent parser of the tokens. texts: those of \\text and \\operatorname, with their blanks."""
 
     def __init__(self, tokens: list[str], tex: str) -> None:
         self.tokens: Iterator[str] = iter(tokens)
@@ -62,10 +62,10 @@ class _TexParser:
         if token == r"\sqrt":
             return f"<msqrt>{self.group()}</msqrt>"
         if token in (r"\text", r"\operatorname"):
-            self.group()  # its letters were read as tokens; the text itself is kept
+            self.group()  # skip its tokens, which have lost their blanks
             text = re.sub(r"\\(.)", r"\1", next(self.texts, ""))
             return f"<mtext>{escape(text)}</mtext>"
-        if token == r"\left":  # one thing with its brackets: a power stands on the whole
+        if token == r"\left":  # one element, brackets included: a power after it applies to the whole
             opening, (inside, _) = self._parse_delimiter(), self.items(r"\right")
             return f"<mrow>{opening}{''.join(inside)}{self._parse_delimiter()}</mrow>"
         if token in SIGNS:
@@ -84,8 +84,8 @@ class _TexParser:
         return "" if bracket == "." else f"<mo>{escape(SIGNS.get(bracket, bracket))}</mo>"
 
     def _parse_cases(self) -> str:
-        """Parse a `cases` environment into a brace and a table."""
-        self.group()
+        """Parse an environment, taken to be `cases`, into a brace and a table."""
+        self.group()  # skip {cases}
         rows, end = [""], "&"
         while end in ("&", r"\\"):
             cell, end = self.items("&", r"\\", r"\end")
