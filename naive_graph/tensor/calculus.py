@@ -1,9 +1,18 @@
 """The derivative rules (vjp and jvp) of every kind of tensor node, generic over what computes them.
 
 `Calculus` holds the rules; an `Algebra` carries out their operations: `NodeAlgebra` builds derivative nodes,
-`ArrayAlgebra` (evaluation/evaluate.py) computes arrays at once. H is the index tuple of a second tensor that a
-derivative carries as trailing axes: the output in reverse mode, the input in forward mode; empty for
-the gradient of a scalar.
+`ArrayAlgebra` (evaluation/evaluate.py) computes arrays at once. The walk over the graph that calls the rules is in
+differentiate.py.
+
+For y = a * b (entry by entry) the rules give: vjp(y, 0, adjoint) = adjoint * b, the contribution to the adjoint of a;
+and tangent(y, [da, db]) = da * b + a * db.
+
+H stands for the axes of a second tensor, which come last in every derivative. For the Jacobian of an output y they
+are y's axes in reverse mode (the adjoint of a has shape a.shape + y.shape), and the input's axes in forward mode.
+For the gradient of a scalar H is empty, and the adjoint of a has a's shape.
+
+A branch mask is 1 for the entries that the taken branch of a `where` reads, else 0 (None: all 1). In reverse mode an
+adjoint comes with one: `where(c, log(x), 0.0)` must not multiply 0 by the infinite slope of log at x = 0.
 """
 
 from __future__ import annotations
@@ -57,10 +66,10 @@ class Algebra(Protocol):
     def expression(self, call: Call, arguments: Sequence[Any], operand_positions: Sequence[int]) -> list[Any]:
         """The custom vjp of a call's operator, for the operands at these positions.
 
-        arguments: the adjoint, the result, then the operands.
+        arguments: the adjoint, the result, then the operands (None for one that was left out).
         """
 
-    def as_written(self, node: TensorNode, value: Callable[[TensorNode], Any], adjoint: Any) -> list[Any]:
+    def vjp_through_composition(self, node: TensorNode, value: Callable[[TensorNode], Any], adjoint: Any) -> list[Any]:
         """The vjp of a node with a backward kernel, computed through its composition instead; arrays only."""
         return []
 
@@ -81,9 +90,11 @@ class NodeAlgebra(Algebra):
     def nonlinear(self, function: Function, sources: Sequence[TensorNode]) -> TensorNode:
         return NonlinearNode(function, *sources)
 
-    def expression(self, call: Call, given: Sequence[Any], places: Sequence[int]) -> list[TensorNode | None]:
-        slopes = call.operator.slopes(*given, **call.properties)
-        return [slopes[position] for position in places]
+    def expression(
+        self, call: Call, arguments: Sequence[Any], operand_positions: Sequence[int]
+    ) -> list[TensorNode | None]:
+        gradients = call.operator.slopes(*arguments, **call.properties)
+        return [gradients[position] for position in operand_positions]
 
     def reduction(self, rule: str, index: TransformIndex, source: TensorNode) -> TensorNode:
         return ReductionNode(rule, *index, source)
@@ -94,16 +105,16 @@ class NodeAlgebra(Algebra):
         return leaf
 
 
-# Elementwise functions for derivatives of `where`. A mask is 1 for entries that a taken branch reaches, else 0;
-# masking by `where` instead of multiplying keeps NaN and infinity of the other branch out.
-GUARD = function_of(lambda taken, value: where(taken, value, 0.0), 2)
-_CHOICE = function_of(where, 3)
-_BRANCH = {1: function_of(lambda c: where(c, 1.0, 0.0), 1), 2: function_of(lambda c: where(c, 0.0, 1.0), 1)}
-_BRANCH_IF = {
-    1: function_of(lambda c, taken: where(c, taken, 0.0), 2),
-    2: function_of(lambda c, taken: where(c, 0.0, taken), 2),
+# Elementwise functions for derivatives of `where`; branches are numbered 1 and 2. Masking by `where` instead of
+# multiplying keeps NaN and infinity of the branch that is not taken out.
+GUARD = function_of(lambda mask, value: where(mask, value, 0.0), 2)
+_WHERE = function_of(where, 3)
+_BRANCH_MASK = {1: function_of(lambda c: where(c, 1.0, 0.0), 1), 2: function_of(lambda c: where(c, 0.0, 1.0), 1)}
+_IN_BRANCH = {  # x for the entries that take the branch, else 0
+    1: function_of(lambda c, x: where(c, x, 0.0), 2),
+    2: function_of(lambda c, x: where(c, 0.0, x), 2),
 }
-_EITHER = function_of(lambda a, b: where(a, 1.0, b), 2)
+_UNION = function_of(lambda a, b: where(a, 1.0, b), 2)
 
 
 class Calculus:
@@ -127,36 +138,37 @@ class Calculus:
         same = identity_ids(len(shape) + len(self.trailing_shape))
         return self.algebra.transform(TransformIndex(same, same), a, alpha, shape + self.trailing_shape)
 
-    def along(self, a: Any, b: Any, rank: int) -> Any:
+    def multiply_over_h(self, a: Any, b: Any, rank: int) -> Any:
         """a[I,H] * b[I], entry by entry; b is broadcast over H."""
         ids = identity_ids(rank)
         h = self.trailing_ids(ids)
         return self.algebra.linear(OpType.mul, LinearIndex(ids + h, ids + h, ids), a, b)
 
-    def beside(self, a: Any, shape: Shape) -> Any:
-        """a[I] broadcast over H."""
+    def broadcast_over_h(self, a: Any, shape: Shape) -> Any:
+        """a[I] repeated for each index in H: the result has shape I + H."""
         ids = identity_ids(len(shape))
         new = tuple(-axis_id for axis_id in identity_ids(len(self.trailing_shape)))
         index = TransformIndex(ids + new, ids)
         return self.algebra.transform(index, a, 1.0, shape + self.trailing_shape) if new else a
 
-    def chain_nonlinear(self, node: NonlinearNode, position: int, move: Any) -> Any:
-        """The chain rule of a nonlinear node: `move` times df/d(source); None if that is 0 everywhere.
+    def chain_nonlinear(self, node: NonlinearNode, position: int, incoming: Any) -> Any:
+        """The chain rule of a nonlinear node: `incoming` times df/d(source); None if that is 0 everywhere.
 
-        move: the adjoint in reverse mode, the source's tangent in forward mode.
+        incoming: the adjoint in reverse mode, the source's tangent in forward mode.
         """
-        slope = node.function.derivative(position)
-        if isinstance(slope, float):
-            return self.scale_by(move, slope, node.shape) if slope != 0.0 else None
-        return self.along(move, self.algebra.nonlinear(slope, self.values(node)), node.rank)
+        derivative = node.function.derivative(position)
+        if isinstance(derivative, float):
+            return self.scale_by(incoming, derivative, node.shape) if derivative != 0.0 else None
+        partials = self.algebra.nonlinear(derivative, self.values(node))
+        return self.multiply_over_h(incoming, partials, node.rank)
 
-    def through(self, node: ReductionNode, index: LinearIndex, incoming: Any) -> Any:
+    def chain_reduction(self, node: ReductionNode, index: LinearIndex, incoming: Any) -> Any:
         """The chain rule of a reduction: `incoming` (adjoint or tangent) times its derivative; None if it has none."""
         if node.rule in FLAT:
             return None
         x = self.algebra.entries(self.value(node.sources[0]))
-        slope = ReductionPartial(self.algebra, node, x, lambda: self.value(node))
-        return self.algebra.linear(OpType.mul, index, incoming, slope.tensor())
+        partial = ReductionPartial(self.algebra, node, x, lambda: self.value(node))
+        return self.algebra.linear(OpType.mul, index, incoming, partial.tensor())
 
     def vjp_kernel(self, node: TensorNode) -> Callable[..., Sequence[Any] | None] | None:
         """The node's own backward kernel; None if it has none or derivatives are nodes."""
@@ -166,7 +178,9 @@ class Calculus:
         """Run a node's backward kernel for some source positions; fall back to its composition if it declines."""
         back = self.vjp_kernel(node)
         derivatives = back(node, self.value, adjoint, wanted_positions) if back else None
-        return self.algebra.as_written(node, self.value, adjoint) if derivatives is None else derivatives
+        if derivatives is None:
+            return self.algebra.vjp_through_composition(node, self.value, adjoint)
+        return derivatives
 
     def sources(self, node: TensorNode) -> tuple[TensorNode, ...]:
         """The tensors that a node contributes derivatives to: a kernel's inputs, or the node's sources."""
@@ -177,8 +191,12 @@ class Calculus:
 
     # --- reverse ---
 
-    def share(self, node: TensorNode, position: int, adjoint: Any) -> Any:
-        """The vjp for one source: the node's contribution to that source's adjoint; None if it is 0 everywhere."""
+    def vjp(self, node: TensorNode, position: int, adjoint: Any) -> Any:
+        """The vjp for one source: the node's contribution to that source's adjoint; None if it is 0 everywhere.
+
+        Not for a branch of a `where`: there the contribution is the adjoint itself, with the mask of `branch_mask`
+        (differentiate.contribution).
+        """
         if self.vjp_kernel(node):
             return self.apply_vjp_kernel(node, adjoint, [position])[position]
         target = node.sources[position]
@@ -195,47 +213,50 @@ class Calculus:
             return self.algebra.transform(index, adjoint, sign, shape)
         if isinstance(node, ReductionNode):
             h = self.trailing_ids(identity_ids(target.rank))
-            return self.through(node, ReductionAxes.of(node.index).adjoint(h), adjoint)
+            return self.chain_reduction(node, ReductionAxes.of(node.index).adjoint(h), adjoint)
         assert isinstance(node, NonlinearNode)
         return self.chain_nonlinear(node, position, adjoint)
 
-    def taken(self, node: TensorNode, position: int, taken: Any) -> Any:
-        """The mask of a source's entries that a taken branch of some `where` reaches; None for all.
+    def branch_mask(self, node: TensorNode, position: int, mask: Any) -> Any:
+        """The branch mask of a source's entries, from the mask of the node's entries; None stands for all entries.
 
-        taken: the same mask of the node's entries.
+        The source is reached where a reached entry of the node reads it. At a branch of a `where` only the entries
+        for which the condition chooses this branch are reached.
         """
         branch_number = branch(node, position)
         if branch_number:
             condition = self.value(condition_of(node))
-            if taken is None:
-                return self.algebra.nonlinear(_BRANCH[branch_number], [condition])
-            return self.algebra.nonlinear(_BRANCH_IF[branch_number], [condition, taken])
-        if taken is None or self.vjp_kernel(node):
+            if mask is None:
+                return self.algebra.nonlinear(_BRANCH_MASK[branch_number], [condition])
+            return self.algebra.nonlinear(_IN_BRANCH[branch_number], [condition, mask])
+        if mask is None or self.vjp_kernel(node):
             return None
         if isinstance(node, NonlinearNode):
-            return taken
+            return mask
         if isinstance(node, (TransformNode, ReductionNode)):
             index = transform_adjoint(node.index)
         else:
             assert isinstance(node, LinearNode)
             index = sum_adjoint(node.index, position)
-        return self.algebra.transform(index, taken, 1.0, node.sources[position].shape)
+        return self.algebra.transform(index, mask, 1.0, node.sources[position].shape)
 
     def merge_masks(self, a: Any, b: Any) -> Any:
         """The union of two branch masks; None for all entries."""
-        if a is None or b is None or a is b:
-            return None if a is None or b is None else a
-        return self.algebra.nonlinear(_EITHER, [a, b])
+        if a is None or b is None:
+            return None
+        return a if a is b else self.algebra.nonlinear(_UNION, [a, b])
 
-    def mask_adjoint(self, adjoint: Any, taken: Any, shape: Shape) -> Any:
+    def mask_adjoint(self, adjoint: Any, mask: Any, shape: Shape) -> Any:
         """The adjoint where the mask is set, else 0."""
-        return adjoint if taken is None else self.algebra.nonlinear(GUARD, [self.beside(taken, shape), adjoint])
+        if mask is None:
+            return adjoint
+        return self.algebra.nonlinear(GUARD, [self.broadcast_over_h(mask, shape), adjoint])
 
     # --- forward ---
 
     def tangent(self, node: TensorNode, source_tangents: Sequence[Any]) -> Any:
         """The jvp: the node's tangent from its sources' tangents; None stands for zero, which is never stored."""
-        varying = [position for position, move in enumerate(source_tangents) if move is not None]
+        varying = [position for position, tangent in enumerate(source_tangents) if tangent is not None]
         if not varying:
             return None
         if isinstance(node, TransformNode):
@@ -245,7 +266,7 @@ class Calculus:
             return self._linear_tangent(node, source_tangents, varying)
         if isinstance(node, ReductionNode):
             h = self.trailing_ids(identity_ids(node.sources[0].rank))
-            return self.through(node, ReductionAxes.of(node.index).tangent(h), source_tangents[0])
+            return self.chain_reduction(node, ReductionAxes.of(node.index).tangent(h), source_tangents[0])
         assert isinstance(node, NonlinearNode)
         return self._nonlinear_tangent(node, source_tangents, varying)
 
@@ -266,7 +287,7 @@ class Calculus:
 
     def _nonlinear_tangent(self, node: NonlinearNode, source_tangents: Sequence[Any], varying: list[int]) -> Any:
         if node.function.branches:
-            return self._chosen(node, source_tangents)
+            return self._where_tangent(node, source_tangents)
         total = None
         for position in varying:
             term = self.chain_nonlinear(node, position, source_tangents[position])
@@ -274,15 +295,18 @@ class Calculus:
                 total = term if total is None else self.add(total, term, node.rank)
         return total
 
-    def _chosen(self, node: NonlinearNode, source_tangents: Sequence[Any]) -> Any:
+    def _where_tangent(self, node: NonlinearNode, source_tangents: Sequence[Any]) -> Any:
         """The tangent of a `where`: that of the taken branch only, as the other's derivative may be infinite."""
-        condition = self.beside(self.value(condition_of(node)), node.shape)
+        condition = self.broadcast_over_h(self.value(condition_of(node)), node.shape)
         by_branch = {number: source_tangents[position] for position, number in node.function.branches.items()}
         a, b = by_branch.get(1), by_branch.get(2)
         if a is not None and b is not None:
-            return self.algebra.nonlinear(_CHOICE, [condition, a, b])
-        choice = function_of(lambda c, x: where(c, x, 0.0) if b is None else where(c, 0.0, x), 2)
-        return None if a is None and b is None else self.algebra.nonlinear(choice, [condition, a if b is None else b])
+            return self.algebra.nonlinear(_WHERE, [condition, a, b])
+        if a is not None:
+            return self.algebra.nonlinear(_IN_BRANCH[1], [condition, a])
+        if b is not None:
+            return self.algebra.nonlinear(_IN_BRANCH[2], [condition, b])
+        return None
 
 
 def branch(node: TensorNode, position: int) -> int:

@@ -64,9 +64,9 @@ def depending_on(
 class Adjoint:
     """The sum of the contributions to a node's derivative, and the branch mask of its entries (None: all)."""
 
-    def __init__(self, total: Any, taken: Any = None) -> None:
+    def __init__(self, total: Any, mask: Any = None) -> None:
         self.sum = total
-        self.taken = taken
+        self.mask = mask
 
 
 def reverse(calculus: Calculus, seeds: Mapping[TensorNode, Any], wanted: Iterable[TensorNode]) -> dict[TensorNode, Any]:
@@ -96,7 +96,7 @@ def shares(
     calculus: Calculus, node: TensorNode, adjoint: Adjoint, route: ContributionTargets
 ) -> Iterator[tuple[TensorNode, Adjoint | None]]:
     """A node's contributions: to operands by its operator's custom derivative, and to its sources by the rules."""
-    call, operand_positions, positions = route.of(node, adjoint.taken is not None)
+    call, operand_positions, positions = route.of(node, adjoint.mask is not None)
     if call:
         gradients = differentiate_call(calculus, call, node, adjoint.sum, operand_positions)
         for operand_position, gradient in zip(operand_positions, gradients):
@@ -176,19 +176,19 @@ def differentiate_call(
 
 def finish_adjoint(calculus: Calculus, node: TensorNode, adjoint: Adjoint) -> Adjoint:
     """The final adjoint of a node after all contributions: entries outside the branch mask are set to 0."""
-    return Adjoint(calculus.mask_adjoint(adjoint.sum, adjoint.taken, node.shape), adjoint.taken)
+    return Adjoint(calculus.mask_adjoint(adjoint.sum, adjoint.mask, node.shape), adjoint.mask)
 
 
 def contribution(calculus: Calculus, node: TensorNode, position: int, adjoint: Adjoint) -> Adjoint | None:
     """A node's contribution to the adjoint of one of its sources; None if the derivative is 0 everywhere."""
-    share = adjoint.sum if branch(node, position) else calculus.share(node, position, adjoint.sum)
-    return None if share is None else Adjoint(share, calculus.taken(node, position, adjoint.taken))
+    share = adjoint.sum if branch(node, position) else calculus.vjp(node, position, adjoint.sum)
+    return None if share is None else Adjoint(share, calculus.branch_mask(node, position, adjoint.mask))
 
 
 def merge_adjoints(calculus: Calculus, source: TensorNode, before: Adjoint, share: Adjoint) -> Adjoint:
     """Add a contribution to an accumulated adjoint, merging their branch masks."""
-    parts = [calculus.mask_adjoint(adjoint.sum, adjoint.taken, source.shape) for adjoint in (before, share)]
-    return Adjoint(calculus.add(parts[0], parts[1], source.rank), calculus.merge_masks(before.taken, share.taken))
+    parts = [calculus.mask_adjoint(adjoint.sum, adjoint.mask, source.shape) for adjoint in (before, share)]
+    return Adjoint(calculus.add(parts[0], parts[1], source.rank), calculus.merge_masks(before.mask, share.mask))
 
 
 def forward(calculus: Calculus, nodes: Sequence[TensorNode], seeds: Mapping[TensorNode, Any]) -> dict[TensorNode, Any]:

@@ -44,7 +44,7 @@ def both(node, seed):
     """Value and derivatives: at once, and as the node is written."""
     at_once = [cached_array(node), *node.direct.back(node, cached_array, seed, range(2))]
     read = evaluate_composition(node, cached_array, node.reads)
-    return at_once, [read(node), *ArrayAlgebra().as_written(node, read, seed)]
+    return at_once, [read(node), *ArrayAlgebra().vjp_through_composition(node, read, seed)]
 
 
 @settings(max_examples=60)

@@ -1,6 +1,11 @@
-"""Import of Resize, Upsample and GridSample: weighted sums of neighbours.
+"""Import of the ONNX operators Resize, Upsample and GridSample: each new entry is a weighted sum of old entries.
 
-Resize gathers them along each axis at constant indices, GridSample at coordinates that are a tensor.
+A new entry has a position in the old image, which need not be a whole number. At position 2.3 of an axis,
+linear interpolation takes 0.7 times entry 2 plus 0.3 times entry 3; each such pair (indices, weights) is a *tap*.
+The mode "nearest" has a single tap without a weight.
+
+Resize and Upsample treat one axis after the other; positions, indices and weights are constants. For GridSample
+the positions are a tensor that the network computes, so indices and weights are tensors too.
 """
 
 from __future__ import annotations
@@ -26,88 +31,98 @@ from .steps import OnnxStep
 
 # --- Resize and Upsample ---
 
-USUAL = {
+DEFAULTS = {  # attributes of Resize that a step leaves out
     "mode": "nearest", "coordinate_transformation_mode": "half_pixel", "nearest_mode": "round_prefer_floor",
     "cubic_coeff_a": -0.75, "exclude_outside": 0, "extrapolation_value": 0.0, "antialias": 0, "axes": None,
     "keep_aspect_ratio_policy": "stretch",
 }  # fmt: skip
-BEFORE = {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}  # before opset 11
+# Other defaults of Upsample, and of Resize before opset 11.
+OLD_DEFAULTS = {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
 
 
 class Axis(NamedTuple):
-    """One resized axis: extent before and after, scale, and the part (start, end) that tf_crop_and_resize takes."""
+    """One resized axis. crop: the part of it that tf_crop_and_resize takes, (0, 1) being all."""
 
-    before: int
-    after: int
+    old_extent: int
+    new_extent: int
     scale: float
-    part: tuple[float, float]
+    crop: tuple[float, float]
 
 
-# Coordinate transformations: the position of a new entry in the old axis.
-PLACES: dict[str, Callable[[Any, Axis], Any]] = {
+# Coordinate transformations: from the index of a new entry to its position in the old axis.
+TO_OLD_POSITION: dict[str, Callable[[Any, Axis], Any]] = {
     "half_pixel": lambda index, axis: (index + 0.5) / axis.scale - 0.5,
-    "pytorch_half_pixel": lambda index, axis: (index + 0.5) / axis.scale - 0.5 if axis.after > 1 else index * 0.0 - 0.5,
+    "pytorch_half_pixel": lambda index, axis: (
+        (index + 0.5) / axis.scale - 0.5 if axis.new_extent > 1 else index * 0.0 - 0.5
+    ),
     "asymmetric": lambda index, axis: index / axis.scale,
-    "align_corners": lambda index, axis: index * _per_step(axis),
+    "align_corners": lambda index, axis: index * _aligned_step(axis),
     "half_pixel_symmetric": lambda index, axis: (
-        axis.before / 2 * (1.0 - axis.after / (axis.scale * axis.before)) + (index + 0.5) / axis.scale - 0.5
+        axis.old_extent / 2 * (1.0 - axis.new_extent / (axis.scale * axis.old_extent))
+        + (index + 0.5) / axis.scale - 0.5
     ),
     "tf_crop_and_resize": lambda index, axis: (
-        axis.part[0] * (axis.before - 1) + index * (axis.part[1] - axis.part[0]) * _per_step(axis) if axis.after > 1
-        else index + sum(axis.part) * (axis.before - 1) / 2
+        axis.crop[0] * (axis.old_extent - 1) + index * (axis.crop[1] - axis.crop[0]) * _aligned_step(axis)
+        if axis.new_extent > 1
+        else index + sum(axis.crop) * (axis.old_extent - 1) / 2
     ),
 }  # fmt: skip
-# Nearest modes: whether to take the later of two neighbours, by the distance from the earlier one.
-NEARER: dict[str, Callable[[Any], Any]] = {
-    "round_prefer_floor": lambda way: way > 0.5, "round_prefer_ceil": lambda way: way >= 0.5,
-    "floor": lambda way: way >= 1.0, "ceil": lambda way: way >= 0.0,
+# Nearest modes: whether to take the later of two neighbours, by the distance from the earlier one (above 0, up to 1).
+TAKES_LATER: dict[str, Callable[[Any], Any]] = {
+    "round_prefer_floor": lambda distance: distance > 0.5, "round_prefer_ceil": lambda distance: distance >= 0.5,
+    "floor": lambda distance: distance >= 1.0, "ceil": lambda distance: distance >= 0.0,
 }  # fmt: skip
 
 
-def _per_step(axis: Axis) -> float:
-    wide = axis.scale * axis.before
-    return (axis.before - 1) / (wide - 1) if wide != 1 else 0.0
+def _aligned_step(axis: Axis) -> float:
+    """The distance in the old axis between two new entries, if the first and the last entries are aligned."""
+    resized_extent = axis.scale * axis.old_extent
+    return (axis.old_extent - 1) / (resized_extent - 1) if resized_extent != 1 else 0.0
 
 
-def _linear_kernel(way: Any, options: Mapping[str, Any]) -> Any:
-    return np.clip(1.0 - abs(way), 0.0, None)
+def _linear_kernel(offset: Any, options: Mapping[str, Any]) -> Any:
+    return np.clip(1.0 - abs(offset), 0.0, None)
 
 
-def _cubic_kernel(way: Any, options: Mapping[str, Any]) -> Any:
-    a, way = options["cubic_coeff_a"], abs(way)
-    return np.where(way <= 1.0, cubic_near(a, way), np.where(way < 2.0, cubic_far(a, way), 0.0))
+def _cubic_kernel(offset: Any, options: Mapping[str, Any]) -> Any:
+    a, distance = options["cubic_coeff_a"], abs(offset)
+    return np.where(distance <= 1.0, cubic_near(a, distance), np.where(distance < 2.0, cubic_far(a, distance), 0.0))
 
 
-def cubic_near(a: float, way: Any) -> Any:
+def cubic_near(a: float, distance: Any) -> Any:
     """Cubic convolution kernel at distances up to 1."""
-    return ((a + 2.0) * way - (a + 3.0)) * way * way + 1.0
+    return ((a + 2.0) * distance - (a + 3.0)) * distance * distance + 1.0
 
 
-def cubic_far(a: float, way: Any) -> Any:
+def cubic_far(a: float, distance: Any) -> Any:
     """Cubic convolution kernel at distances from 1 to 2."""
-    return ((a * way - 5.0 * a) * way + 8.0 * a) * way - 4.0 * a
+    return ((a * distance - 5.0 * a) * distance + 8.0 * a) * distance - 4.0 * a
 
 
-REACH = {"linear": (1, _linear_kernel), "cubic": (2, _cubic_kernel)}
+# Mode -> (distance at which the kernel becomes 0, kernel: weight of a neighbour by its offset from the position).
+KERNELS = {"linear": (1, _linear_kernel), "cubic": (2, _cubic_kernel)}
 
 
 @import_rule("Resize", "Upsample")
 def resize(builder: OnnxBuilder, step: OnnxStep) -> Sequence[Any]:
-    x, old = builder.operand(step, 0), step.op == "Upsample" or step.opset < 11
-    options = {**USUAL, **(BEFORE if old else {}), **attributes_of(step)}
+    """Resize x axis by axis. Inputs: x, roi (the crop), scales, sizes; before opset 11 only x and scales."""
+    x, is_old = builder.operand(step, 0), step.op == "Upsample" or step.opset < 11
+    options = {**DEFAULTS, **(OLD_DEFAULTS if is_old else {}), **attributes_of(step)}
     arrays = [builder.known_array(step, index) for index in range(1, len(step.inputs))]
-    choices = {"mode": ("nearest", *REACH), "coordinate_transformation_mode": PLACES, "nearest_mode": NEARER,
+    choices = {"mode": ("nearest", *KERNELS), "coordinate_transformation_mode": TO_OLD_POSITION,
+               "nearest_mode": TAKES_LATER,
                "keep_aspect_ratio_policy": ("stretch", "not_larger", "not_smaller")}  # fmt: skip
-    for name, some in choices.items():
-        if options[name] not in some:
-            raise ImportAttributeError(step.label, name, options[name], f"There are {', '.join(some)}.")
-    scales, sizes = arrays[1:2], arrays[2:3]
-    if old:
+    for name, allowed in choices.items():
+        if options[name] not in allowed:
+            raise ImportAttributeError(step.label, name, options[name], f"There are {', '.join(allowed)}.")
+    scales, sizes = arrays[1:2], arrays[2:3]  # each a list of one array, or empty
+    if is_old:
         scales, sizes = [options.get("scales") or arrays[0]], []
-    crop, is_outside = None if old else arrays[0], np.zeros((), bool)
+    crop = None if is_old else arrays[0]
+    is_outside = np.zeros((), bool)
     for position, axis in _resized_axes(x, scales, sizes, crop, options).items():
-        if axis.before == axis.after and axis.scale == 1.0 and axis.part == (0.0, 1.0):
-            continue
+        if axis.old_extent == axis.new_extent and axis.scale == 1.0 and axis.crop == (0.0, 1.0):
+            continue  # it stays as it is
         x, beyond = _resize_axis(x, position, axis, options, f"{step.name}/axis_{position}")
         is_outside = is_outside | beyond.reshape([-1 if dim == position else 1 for dim in range(x.rank)])
     if options["coordinate_transformation_mode"] == "tf_crop_and_resize" and is_outside.any():
@@ -116,53 +131,63 @@ def resize(builder: OnnxBuilder, step: OnnxStep) -> Sequence[Any]:
 
 
 def _resized_axes(
-    x: TensorNode, scales: Sequence[Any], sizes: Sequence[Any], part: Any, options: Mapping[str, Any]
+    x: TensorNode, scales: Sequence[Any], sizes: Sequence[Any], crop: Any, options: Mapping[str, Any]
 ) -> dict[int, Axis]:
-    """Return the resized axes by position."""
-    named = range(x.rank) if options["axes"] is None else [axis % x.rank for axis in options["axes"]]
-    extents = [x.shape[axis] for axis in named]
+    """The axes named by the attribute `axes` (all by default), by position; the new extents come from sizes or scales.
+
+    scales, sizes: a list of one array, or empty. crop: the starts of all these axes, then their ends; or None.
+    """
+    positions = range(x.rank) if options["axes"] is None else [axis % x.rank for axis in options["axes"]]
+    old_extents = [x.shape[position] for position in positions]
     if sizes and sizes[0] is not None and np.size(sizes[0]):
-        after = [int(size) for size in sizes[0]]
-        factors = [new / old for new, old in zip(after, extents)]
+        new_extents = [int(size) for size in sizes[0]]
+        factors = [new / old for new, old in zip(new_extents, old_extents)]
         if options["keep_aspect_ratio_policy"] != "stretch":
-            one = (min if options["keep_aspect_ratio_policy"] == "not_larger" else max)(factors)
-            factors, after = [one] * len(factors), [math.floor(one * extent + 0.5) for extent in extents]
+            choose = min if options["keep_aspect_ratio_policy"] == "not_larger" else max
+            common_factor = choose(factors)
+            factors = [common_factor] * len(factors)
+            new_extents = [math.floor(common_factor * extent + 0.5) for extent in old_extents]
     else:
         factors = [float(scale) for scale in scales[0]]
-        after = [math.floor(scale * extent) for scale, extent in zip(factors, extents)]
-    parts = [(0.0, 1.0)] * len(factors)
-    if part is not None and np.size(part):
-        parts = [*zip(part[: len(factors)], part[len(factors) :])]
-    return {axis: Axis(*fields) for axis, *fields in zip(named, extents, after, factors, parts)}  # type: ignore[arg-type]
+        new_extents = [math.floor(scale * extent) for scale, extent in zip(factors, old_extents)]
+    crops = [(0.0, 1.0)] * len(factors)
+    if crop is not None and np.size(crop):
+        crops = [*zip(crop[: len(factors)], crop[len(factors) :])]
+    axes = [Axis(*fields) for fields in zip(old_extents, new_extents, factors, crops)]
+    return dict(zip(positions, axes))
 
 
 def _resize_axis(x: TensorNode, position: int, axis: Axis, options: Mapping[str, Any], name: str) -> tuple[Any, Any]:
     """Resize along one axis; also return which new entries lie outside the old axis."""
-    positions = PLACES[options["coordinate_transformation_mode"]](np.arange(float(axis.after)), axis)
-    is_outside = (positions < 0) | (positions > axis.before - 1)
+    positions = TO_OLD_POSITION[options["coordinate_transformation_mode"]](np.arange(float(axis.new_extent)), axis)
+    is_outside = (positions < 0) | (positions > axis.old_extent - 1)
     low = np.ceil(positions).astype(int) - 1  # the neighbour strictly before the position
     if options["mode"] == "nearest":
-        taps = [(low + NEARER[options["nearest_mode"]](positions - low), None)]
+        taps = [(low + TAKES_LATER[options["nearest_mode"]](positions - low), None)]
     else:
         taps = _weighted_taps(positions, low, axis, options)
     result: Any = None
     for tap, (index, weight) in enumerate(taps):
-        one = TABLE["gather"](x, np.clip(index, 0, axis.before - 1), axis=position, name=f"{name}/gather_{tap}")
+        term = TABLE["gather"](x, np.clip(index, 0, axis.old_extent - 1), axis=position, name=f"{name}/gather_{tap}")
         if weight is not None:
-            one = one * weight.reshape([-1 if dim == position else 1 for dim in range(x.rank)])
-        result = one if result is None else result + one
+            term = term * weight.reshape([-1 if dim == position else 1 for dim in range(x.rank)])
+        result = term if result is None else result + term
     return result, is_outside
 
 
 def _weighted_taps(positions: Any, low: Any, axis: Axis, options: Mapping[str, Any]) -> list[tuple[Any, Any]]:
-    """Neighbours of each new entry, and their weights."""
-    reach, kernel = REACH[options["mode"]]
-    wide = min(axis.scale, 1.0) if options["antialias"] else 1.0
-    count = math.ceil(reach / wide)
+    """Neighbours of each new entry, and their weights.
+
+    positions: of the new entries in the old axis; low: the index before each. With `antialias` an axis that
+    shrinks gets a kernel wider by 1 / scale, so that every old entry has a share in the result.
+    """
+    reach, kernel = KERNELS[options["mode"]]
+    shrinkage = min(axis.scale, 1.0) if options["antialias"] else 1.0
+    count = math.ceil(reach / shrinkage)  # of neighbours on each side
     neighbours = [low + 1 + offset for offset in range(-count, count)]
-    weights = np.array([kernel((neighbour - positions) * wide, options) for neighbour in neighbours])
+    weights = np.array([kernel((neighbour - positions) * shrinkage, options) for neighbour in neighbours])
     if options["exclude_outside"]:
-        weights = np.where([(neighbour >= 0) & (neighbour < axis.before) for neighbour in neighbours], weights, 0.0)
+        weights = np.where([(neighbour >= 0) & (neighbour < axis.old_extent) for neighbour in neighbours], weights, 0.0)
     if options["exclude_outside"] or options["antialias"]:
         weights = weights / weights.sum(0)
     return list(zip(neighbours, weights))
@@ -170,12 +195,13 @@ def _weighted_taps(positions: Any, low: Any, axis: Axis, options: Mapping[str, A
 
 # --- GridSample ---
 
-CUBIC = -0.75
-Tap = tuple[Any, Any]  # indices along an axis, and their weights (None: 1)
+CUBIC = -0.75  # the coefficient a of the cubic kernel
+Tap = tuple[Any, Any]  # positions along an axis (or, after _clamp_tap, offsets), and their weights (None: 1)
 
 
 @import_rule("GridSample")
 def grid_sample(builder: OnnxBuilder, step: OnnxStep) -> Sequence[Any]:
+    """Sum over all combinations of a tap per axis: the entry at the sum of their offsets, times their weights."""
     x, grid = builder.operand(step, 0), builder.operand(step, 1)
     options = {"mode": "linear", "padding_mode": "zeros", "align_corners": 0, **attributes_of(step)}
     for name, choices in (("mode", {"bilinear": "linear", "bicubic": "cubic"} | {mode: mode for mode in TAPS}),
@@ -202,24 +228,28 @@ def _taps(coordinates: Any, extent: int, options: dict[str, Any]) -> list[Tap]:
     return TAPS[options["mode"]](map_entries(lambda a: (a + 1.0) * half + first, coordinates))
 
 
-def _linear_taps(spot: Any) -> list[Tap]:
-    low = floor(spot)
-    return [(low, 1.0 - (spot - low)), (low + 1.0, spot - low)]
+def _linear_taps(position: Any) -> list[Tap]:
+    low = floor(position)
+    return [(low, 1.0 - (position - low)), (low + 1.0, position - low)]
 
 
-def _cubic_taps(spot: Any) -> list[Tap]:
-    low = floor(spot)
-    way = spot - low
-    near = cubic_near(CUBIC, way), cubic_near(CUBIC, 1.0 - way)
-    weights = cubic_far(CUBIC, way + 1.0), *near, cubic_far(CUBIC, 2.0 - way)
+def _cubic_taps(position: Any) -> list[Tap]:
+    low = floor(position)
+    distance = position - low
+    near = cubic_near(CUBIC, distance), cubic_near(CUBIC, 1.0 - distance)
+    weights = cubic_far(CUBIC, distance + 1.0), *near, cubic_far(CUBIC, 2.0 - distance)
     return [(low + float(step), weight) for step, weight in zip(range(-1, 3), weights)]
 
 
-TAPS = {"linear": _linear_taps, "nearest": lambda spot: [(round(spot), None)], "cubic": _cubic_taps}
+TAPS = {"linear": _linear_taps, "nearest": lambda position: [(round(position), None)], "cubic": _cubic_taps}
 
 
 def _clamp_tap(tap: Tap, extent: int, stride: int, options: dict[str, Any]) -> Tap:
-    """Apply the padding mode to a tap; returns its offset in the flattened image, and its weight."""
+    """Apply the padding mode to a tap; returns its offset in the flattened image, and its weight.
+
+    stride: of the axis in the flattened image. Padding with zeros sets the weight to 0 outside; reflection and
+    border move the position inside.
+    """
     position, weight = tap
     last, low = extent - 1.0, 0.0 if options["align_corners"] else -0.5
     if options["padding_mode"] == "zeros":

@@ -79,13 +79,15 @@ class ArrayAlgebra(Algebra):
     def constant(self, array: Array, structural: bool = False) -> Array:
         return array
 
-    def expression(self, call: Call, given: Sequence[Any], places: Sequence[int]) -> list[Array | None]:
+    def expression(self, call: Call, arguments: Sequence[Any], operand_positions: Sequence[int]) -> list[Array | None]:
         with CURRENT.tables.lock:  # building nodes changes the graph, and tasks run concurrently
-            leaves = [array if array is None else constant_of(to_dense(array)) for array in given]
-            derivatives = NodeAlgebra().expression(call, leaves, places)
+            leaves = [array if array is None else constant_of(to_dense(array)) for array in arguments]
+            derivatives = NodeAlgebra().expression(call, leaves, operand_positions)
         return [derivative if derivative is None else value_of(derivative) for derivative in derivatives]
 
-    def as_written(self, node: TensorNode, value: Callable[[TensorNode], Any], adjoint: Array) -> list[Array | None]:
+    def vjp_through_composition(
+        self, node: TensorNode, value: Callable[[TensorNode], Any], adjoint: Array
+    ) -> list[Array | None]:
         calculus = _CompositionCalculus(node, evaluate_composition(node, value, node.reads))
         derivatives = reverse(calculus, {node: adjoint}, node.backward_sources)
         return [derivatives.get(source) for source in node.backward_sources]
