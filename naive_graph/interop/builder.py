@@ -177,8 +177,8 @@ class StepBuilder:
         for name, value in attributes.items():
             if name not in known:
                 raise ImportAttributeError(step.label, name, value, f"{mapping.operator} has no such attribute.")
-            if name in mapping.refused and value != mapping.refused[name]:
-                raise ImportAttributeError(step.label, name, value, f"Only {mapping.refused[name]!r} has.")
+            if name in mapping.required_values and value != mapping.required_values[name]:
+                raise ImportAttributeError(step.label, name, value, f"Only {mapping.required_values[name]!r} has.")
         homes = mapping.homes(step.opset)
         defaults = {home.name: _tuple_as_list(home.default) for home in homes.values() if isinstance(home, Attribute)}
         attributes = {name: value for name, value in defaults.items() if value is not REQUIRED} | attributes

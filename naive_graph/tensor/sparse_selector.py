@@ -1,11 +1,15 @@
 """Selections: sparse 0/1 constant tensors that gather or scatter entries when contracted; never stored densely.
 
 Slices, reshapes, padding, sliding windows (so convolution) and the identity are contractions with such
-tensors. A `AxisSelection` is one sparse factor: its entry is 1 where
+tensors. An `AxisSelection` is one sparse factor: its entry is 1 where
 
     axis index = offset + sum of stride * (index of each of `axes`)
 
-and 0 elsewhere. Contracting over `axis` is a gather; contracting over `axes` is a scatter-add. The
+and 0 elsewhere. Contracting over `axis` is a gather; contracting over `axes` is a scatter-add. For example,
+x[1:7:2] is y[i] = sum over j of S[i, j] * x[j], where S[i, j] is 1 if j = 1 + 2 * i: axes (0,), axis 1,
+strides (2,), offset 1. No sum is computed: y[i] is x[1 + 2 * i], and the gradient goes back by a scatter-add.
+
+A `SelectionNode` is the product of such factors, for a tensor of which several axes are sliced. The
 zeros are structural: their products are skipped, both on arrays and on scalars, so 0 * inf never arises.
 """
 
@@ -30,7 +34,7 @@ class AxisSelection(NamedTuple):
     axis: int
     strides: tuple[int, ...]
     offset: int = 0
-    table: Any = None  # instead of strides: an explicit array, the index (or -1) for each position along `axes`
+    table: Any = None  # instead of strides, which are 0 then: the index (or -1) for each position along `axes`
 
     def picks(self, shape: Shape) -> Array:
         """The index along `axis` for each position along `axes`; -1 where it is out of range (nothing picked)."""
@@ -39,28 +43,32 @@ class AxisSelection(NamedTuple):
             return np.asarray(self.table).reshape(extents)
         picks = np.full(extents, self.offset)
         for position, stride in enumerate(self.strides):
-            along = [1] * len(extents)
-            along[position] = -1
-            picks = picks + stride * np.arange(extents[position]).reshape(along)
+            broadcast_shape = [1] * len(extents)
+            broadcast_shape[position] = -1
+            picks = picks + stride * np.arange(extents[position]).reshape(broadcast_shape)
         return np.where((picks >= 0) & (picks < shape[self.axis]), picks, -1)
 
-    def along(self, shared: Sequence[int], shape: Shape) -> tuple[AxisSelection, Shape, Shape]:
-        """An equivalent index map for arrays that keep some of `axes` as leading axes (a batched gather or scatter).
+    def with_batch_axes(self, shared: Sequence[int], shape: Shape) -> tuple[AxisSelection, Shape, Shape]:
+        """A table map for a batched gather or scatter, of arrays whose leading axes are some of `axes`.
 
-        The shared axes and `axis` are flattened into one axis, into which the new picker's table points.
-        shared: positions within `axes`. Returns the picker, its selection's shape, and the shared axes' extents.
+        Such an array x[b, j] is read as one flat axis of entries b * extent of j + j, and the table holds these
+        flat indices. shared: the positions within `axes` of the leading axes. Returns the new factor, the shape of
+        its selection, and the extents of the leading axes.
         """
-        picks, start = self.picks(shape), 0
+        picks = self.picks(shape)
+        batch_index: Any = 0  # the row-major number of the combination of shared indices
         for position in shared:
-            steps = [-1 if position == axis else 1 for axis in range(picks.ndim)]
-            start = start * picks.shape[position] + np.arange(picks.shape[position]).reshape(steps)
-        lead, axes = tuple(picks.shape[each] for each in shared), tuple(range(picks.ndim))
-        table = np.where(picks < 0, -1, start * shape[self.axis] + picks)
-        picked_shape = (*picks.shape, size_of(lead) * shape[self.axis])
-        return AxisSelection(axes, picks.ndim, (0,) * picks.ndim, table=table), picked_shape, lead
+            broadcast_shape = [-1 if position == axis else 1 for axis in range(picks.ndim)]
+            indices = np.arange(picks.shape[position]).reshape(broadcast_shape)
+            batch_index = batch_index * picks.shape[position] + indices
+        batch_shape = tuple(picks.shape[position] for position in shared)
+        table = np.where(picks < 0, -1, batch_index * shape[self.axis] + picks)
+        axes = tuple(range(picks.ndim))
+        selection_shape = (*picks.shape, size_of(batch_shape) * shape[self.axis])
+        return AxisSelection(axes, picks.ndim, (0,) * picks.ndim, table=table), selection_shape, batch_shape
 
     def dense(self, shape: Shape) -> Array:
-        """The dense 0/1 array, of extent 1 along the axes of other pickers."""
+        """The dense 0/1 array, of extent 1 along the axes of the selection's other factors."""
         table = (self.picks(shape)[..., None] == np.arange(shape[self.axis])).astype(np.float64)
         axes = (*self.axes, self.axis)
         ordered = table.transpose(np.argsort(axes))
@@ -75,13 +83,13 @@ class AxisSelection(NamedTuple):
 @lru_cache(maxsize=4096)
 def _is_row_major(extents: Shape, strides: tuple[int, ...], size: int) -> bool:
     """Whether these strides are the row-major strides of these extents, and the extents fill the size."""
-    steps = [size_of(extents[position + 1 :]) for position in range(len(extents))]
-    steady = all(step == stride for step, stride, extent in zip(steps, strides, extents) if extent > 1)
-    return steady and size_of(extents) == size
+    row_major = [size_of(extents[position + 1 :]) for position in range(len(extents))]
+    is_equal = all(wanted == stride for wanted, stride, extent in zip(row_major, strides, extents) if extent > 1)
+    return is_equal and size_of(extents) == size
 
 
 class SelectionNode(LeafNode):
-    """A constant tensor of 0 and 1, the product of pickers; each of its axes belongs to one of them.
+    """A constant tensor of 0 and 1: the product of AxisSelections (`pickers`), each of which has some of its axes.
 
     >>> every_other = SelectionNode((2, 4), [AxisSelection((0,), 1, (2,))])
     >>> every_other.dense().tolist()
@@ -117,10 +125,10 @@ def mark_run_time_gather(
 ) -> TensorNode:
     """Mark a one-hot node as a selection whose indices are known only at run time (a dynamic gather).
 
-    The node itself is the formula for scalars: 1 for the chosen entry of an axis, else 0. On arrays it is
+    The node's own composition stays the formula for scalars: 1 for the chosen entry of an axis, else 0. On arrays it is
     evaluated to a SelectionNode with a table instead, so entries that are not chosen cost nothing. picks:
     from the source's array, the index along `axis` for each position of the other axes, or -1 for none.
-    checks: whether `picks` raises for numbers that are no place; scalars are NaN there.
+    checks: whether `picks` raises for indices that do not exist; the scalar formula gives NaN there.
     """
     axes = tuple(dimension for dimension in range(node.rank) if dimension != axis)
 

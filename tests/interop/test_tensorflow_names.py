@@ -41,7 +41,7 @@ def test_an_attribute_that_is_missing_means_what_it_means_to_tensorflow(name):
         if isinstance(home, Attribute):
             default = list(home.default) if isinstance(home.default, tuple) else home.default
             assert default == (REQUIRED if defined[home.name] == "required" else defined[home.name])
-    assert {each: defined[each] for each in mapping.refused} == mapping.refused
+    assert {each: defined[each] for each in mapping.required_values} == mapping.required_values
 
 
 @pytest.mark.parametrize("name", sorted(MAPPED))

@@ -175,7 +175,7 @@ class SelectionTerm(NamedTuple):
                 return _make_move(lying, number, spread, lambda x: gather(x, axis, picker, shape))
             if picker.table is not None:
                 order = [ids.index(index) for index in (*shared, one, *rest)]
-                along = picker.along([picker_ids.index(index) for index in shared], shape)
+                along = picker.with_batch_axes([picker_ids.index(index) for index in shared], shape)
                 ids = (*picker_ids, *rest)
                 return _make_move(lying, number, ids, lambda x: gather_batched(permute_axes(x, order), *along))
             return None
@@ -189,7 +189,7 @@ class SelectionTerm(NamedTuple):
                 rest = tuple(index for index in ids if index not in picker_ids)
                 if not shared:
                     return _make_move(lying, number, (one, *rest), lambda x: scatter(x, axes, picker, shape))
-                along = picker.along([picker_ids.index(index) for index in shared], shape)
+                along = picker.with_batch_axes([picker_ids.index(index) for index in shared], shape)
                 return _make_move(lying, number, (*shared, one, *rest), lambda x: scatter_batched(x, axes, *along))
         return None
 

@@ -75,12 +75,18 @@ def scatter(x: Array, axes: tuple[int, ...], picker: AxisSelection, shape: Shape
 
 
 def gather_batched(x: Array, picker: AxisSelection, shape: Shape, lead: Shape) -> Array:
-    """A batched gather: the leading axes of x (of extents `lead`) are axes of the picker; see AxisSelection.along."""
+    """A batched gather: the leading axes of x (of extents `lead`) are axes of the picker.
+
+    See AxisSelection.with_batch_axes.
+    """
     return gather(x.reshape((shape[-1], *x.shape[len(lead) + 1 :])), 0, picker, shape)
 
 
 def scatter_batched(x: Array, axes: tuple[int, ...], picker: AxisSelection, shape: Shape, lead: Shape) -> Array:
-    """A batched scatter: some of the picker's axes stay, as leading axes of the result; see AxisSelection.along."""
+    """A batched scatter: some of the picker's axes stay, as leading axes of the result.
+
+    See AxisSelection.with_batch_axes.
+    """
     found = scatter(x, axes, picker, shape)
     return found.reshape((*lead, shape[-1] // size_of(lead), *found.shape[1:]))
 

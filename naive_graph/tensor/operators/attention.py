@@ -38,7 +38,8 @@ def _infer_attention_shape(q: Extents, k: Extents, v: Extents, mask: Any) -> Ext
     example((2, 3), (2, 3), (2, 2), (2, 2), scale=0.5), shape=_infer_attention_shape,
     onnx=Onnx("Attention", causal=Attribute("is_causal", 0, to_bool), scale=Attribute("scale", None), since=23,
               prepared=("q_num_heads", "kv_num_heads"), harmless=("softmax_precision",),
-              refused={"softcap": 0.0, "qk_matmul_output_mode": 0, "left_window_size": -1, "right_window_size": -1}),
+              required_values={"softcap": 0.0, "qk_matmul_output_mode": 0,
+                               "left_window_size": -1, "right_window_size": -1}),
 )  # fmt: skip
 def attention(
     q: Tensor, k: Tensor, v: Tensor, mask: Maybe = None, scale: MaybeReal = None, causal: bool = False

@@ -56,7 +56,7 @@ def depth_to_space(
 @movement_operator(
     example((1, 4, 2, 2), block=2), example((1, 2, 4, 2), block=2, data_format="NCHW"),
     shape=lambda x, block, data_format: _check_blocks(x, block, data_format, True),
-    onnx=Onnx("SpaceToDepth", block=Attribute("blocksize"), data_format=Fixed("NCHW"), refused={"mode": "DCR"}),
+    onnx=Onnx("SpaceToDepth", block=Attribute("blocksize"), data_format=Fixed("NCHW"), required_values={"mode": "DCR"}),
     tensorflow=TensorFlow("SpaceToDepth", block=Attribute("block_size"), data_format=Attribute("data_format", "NHWC")),
 )  # fmt: skip
 def space_to_depth(x: Tensor, block: Size, data_format: Layout = "NHWC") -> Any:

@@ -1,7 +1,8 @@
-"""Operator families: base classes of elementwise operators and of reductions, with broadcasting and axes.
+"""Base classes of tensor operators: elementwise ones (with broadcasting), and reductions (over axes).
 
 A "rule" is a function of the scalar catalogue (core/catalogue.py), such as `exp`. `RuleOperator(exp)` makes
 it the tensor operator `exp`: its definition (operator_def.py) with examples, and its names in ONNX and TensorFlow.
+The scalar function is traced once for each arity, and applied to each entry of its operands (`map_entries`).
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ SINCE = {  # ONNX operator -> the opset from which our definition applies; all o
     **dict.fromkeys(("GreaterOrEqual", "LessOrEqual"), 12),
 }
 # TensorFlow attributes without a counterpart here, and the only value that is accepted.
-REFUSED = {operator_name: {"incompatible_shape_error": True} for operator_name in ("Equal", "NotEqual")}
+REQUIRED_VALUES = {operator_name: {"incompatible_shape_error": True} for operator_name in ("Equal", "NotEqual")}
 
 
 class Elementwise(OperatorDef):
@@ -64,13 +65,14 @@ class Elementwise(OperatorDef):
         check_name(name)
         tensors = [operand if isinstance(operand, TensorNode) else as_tensor(operand) for operand in operands]
         shape = self.result_shape(dict(zip(self.operand_names, tensors)))
-        first, label = next(serials), name or unique_call_name(CURRENT.tables, self.name)
+        first_serial = next(serials)  # every node that is built from here on belongs to this call
+        label = name or unique_call_name(CURRENT.tables, self.name)
         if all(tensor.shape == shape for tensor in tensors):
             node = self.build_node(tensors, values)
         else:
             with scope(label):
                 node = self.build_node([broadcast(tensor, shape) for tensor in tensors], values)
-        node.call = Call(self, tuple(tensors), properties, label, first)
+        node.call = Call(self, tuple(tensors), properties, label, first_serial)
         if name is not None:
             node.name = name
         return node
@@ -105,24 +107,28 @@ class RuleOperator(Elementwise):
         function.__name__ = rule.name
         function.__doc__ = ""
         low, high = (0.3, 2.0) if rule.name in ("div", "pow") else rule.domain[0]
+        # Examples draw operands from [example_low, example_high]: inside the domain, and at most about 1.5 from 0.
+        example_low = max(low + 0.2, -1.5)
+        example_high = min(high - 0.1, max(low + 0.2, 0.0) + 1.5)
         super().__init__(
             function,
             onnx=[Onnx(rule.onnx, since=SINCE.get(rule.onnx, 1))] if rule.onnx and rule.name != "logsumexp" else [],
             tensorflow=[
-                TensorFlow(operator_name, refused=REFUSED.get(operator_name)) for operator_name in rule.tensorflow
+                TensorFlow(operator_name, required_values=REQUIRED_VALUES.get(operator_name))
+                for operator_name in rule.tensorflow
             ],
-            domain=(max(low + 0.2, -1.5), min(high - 0.1, max(low + 0.2, 0.0) + 1.5)),
+            domain=(example_low, example_high),
             smooth=rule.kink is None and rule.name not in ("total", "mean"),
         )
 
     def _parameters(self) -> list[OperatorParameter]:
-        empty = OperatorParameter("", None, Operand(), None)
-        return [empty._replace(name=letter, default=MISSING) for letter in self._letters]
+        return [OperatorParameter(letter, None, Operand(), MISSING) for letter in self._letters]
 
-    def __call__(self, *given: Any, name: str | None = None, **named: Any) -> Any:
-        if self.rule.arity is None and not named and len(given) != 2:
-            return self.rule(*given)
-        return super().__call__(*given, name=name, **named)
+    def __call__(self, *operands: Any, name: str | None = None, **keywords: Any) -> Any:
+        # A rule of any number of operands is an operator of two; other counts go to the rule itself.
+        if self.rule.arity is None and not keywords and len(operands) != 2:
+            return self.rule(*operands)
+        return super().__call__(*operands, name=name, **keywords)
 
     def build_node(self, tensors: Sequence[TensorNode], values: Mapping[str, Any]) -> TensorNode:
         node: TensorNode = tensors[0].apply(self.rule, *tensors)
@@ -137,13 +143,12 @@ class Reduction(OperatorDef):
     ) -> None:
         axes = (Attribute("axes", None, until=since - 1), Input(1, None, since=since))
         keep = Attribute("keepdims", 1, to_bool)
-        refused = {"noop_with_empty_axes": 0}
         if onnx:
-            facts["onnx"] = Onnx(onnx, axis=axes, keepdims=keep, refused=refused)
+            facts["onnx"] = Onnx(onnx, axis=axes, keepdims=keep, required_values={"noop_with_empty_axes": 0})
         if tensorflow:
             keep_dims = Attribute("keep_dims", False)
             facts["tensorflow"] = TensorFlow(tensorflow, axis=Input(1), keepdims=keep_dims, harmless=("Tidx", "T"))
-        facts.setdefault("examples", REDUCED)
+        facts.setdefault("examples", REDUCTION_EXAMPLES)
         super().__init__(function, shape=reduced_shape, **facts)
 
     def _parameters(self) -> list[OperatorParameter]:
@@ -167,19 +172,19 @@ def _broadcast_examples(count: int) -> list[Example]:
     return [example(*[(2, 3)] * count), example(*[()] * count), *([example(*shapes[:count])] if count > 1 else [])]
 
 
-REDUCED = [
+REDUCTION_EXAMPLES = [
     example((2, 3)), example((2, 3, 2), axis=[0, 2]), example((2, 3), axis=-1, keepdims=True), example((3,), axis=0),
 ]  # fmt: skip
 
 
-MOST = 4096  # the most traced functions that the cache holds
+MAX_TRACED = 4096  # the most traced functions that the cache holds
 _TRACED: dict[Any, Function] = {}
 
 
 def _trace_function(key: Any, function: Callable[..., Any], arity: int) -> Function:
     """The function traced to a scalar graph (a `Function`), once for each key and arity."""
     if (key, arity) not in _TRACED:
-        if len(_TRACED) >= MOST:
+        if len(_TRACED) >= MAX_TRACED:
             _TRACED.clear()
         _TRACED[key, arity] = trace(function, arity)
     return _TRACED[key, arity]
@@ -187,6 +192,6 @@ def _trace_function(key: Any, function: Callable[..., Any], arity: int) -> Funct
 
 def map_entries(function: Callable[..., Any], *sources: TensorNode) -> NonlinearNode:
     """A nonlinear node that applies a Python function of rules; traced once per code, defaults and closure values."""
-    closed = tuple([cell.cell_contents for cell in function.__closure__ or ()])
-    key = (function.__code__, function.__defaults__, closed)
+    closure_values = tuple([cell.cell_contents for cell in function.__closure__ or ()])
+    key = (function.__code__, function.__defaults__, closure_values)
     return NonlinearNode(_trace_function(key, function, len(sources)), *sources)

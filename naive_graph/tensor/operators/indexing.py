@@ -145,7 +145,7 @@ def infer_nd_shape(x: Extents, places: Any, batch_dims: int) -> Extents:
     example((2, 3), places=[[0, 1], [1, 2]]), example((2, 3, 2), places=[[1, 0]]),
     example((2, 3), places=[[[1]], [[0]]], batch_dims=1), shape=infer_nd_shape,
     onnx=Onnx("GatherND", places=Input(1), batch_dims=Attribute("batch_dims", 0, since=12), since=11),
-    tensorflow=TensorFlow("GatherNd", places=Input(1), refused={"bad_indices_policy": ""}),
+    tensorflow=TensorFlow("GatherNd", places=Input(1), required_values={"bad_indices_policy": ""}),
 )  # fmt: skip
 def gather_nd(x: Tensor, places: Places, batch_dims: Count = 0) -> Any:
     """The entries or slices at multi-axis indices: the last axis of `places` indexes several axes of x."""

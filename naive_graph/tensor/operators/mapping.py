@@ -72,8 +72,8 @@ class ForeignOperator:
     operands: the input that each operand is, in our order; inputs in their order
     if omitted. properties: where each is found; one that is not listed keeps our
     default. harmless: attributes that are ignored, as they change no value. prepared:
-    attributes that the importer handles itself, such as masks. refused: attributes that we
-    lack; importing fails unless each has the value given here.
+    attributes that the importer handles itself, such as masks. required_values: attributes that
+    we lack, each with the only value that is accepted; importing fails if it has another.
     """
 
     framework = ""
@@ -87,11 +87,12 @@ class ForeignOperator:
         until: int | None = None,
         harmless: Sequence[str] = (),
         prepared: Sequence[str] = (),
-        refused: Mapping[str, Any] | None = None,
+        required_values: Mapping[str, Any] | None = None,
         **properties: Home | tuple[Home, ...] | str,
     ) -> None:
         self.operator, self.operands, self.since, self.until = operator, operands, since, until
-        self.harmless, self.prepared, self.refused = tuple(harmless), tuple(prepared), dict(refused or {})
+        self.harmless, self.prepared = tuple(harmless), tuple(prepared)
+        self.required_values = dict(required_values or {})
         self.properties = {name: _as_homes(home) for name, home in properties.items()}
 
     def homes(self, opset: int | None = None) -> dict[str, Home]:
@@ -105,9 +106,9 @@ class ForeignOperator:
         return home_of
 
     def attributes(self, opset: int | None = None) -> set[str]:
-        """The names of all known attributes: read, harmless, prepared or refused."""
+        """The names of all known attributes: read, harmless, prepared or in required_values."""
         read = {home.name for home in self.homes(opset).values() if isinstance(home, Attribute)}
-        return read | {*self.harmless, *self.prepared, *self.refused}
+        return read | {*self.harmless, *self.prepared, *self.required_values}
 
     def __repr__(self) -> str:
         parts = [f"{name}={_format_home(home)}" for name, home in self.homes().items()]

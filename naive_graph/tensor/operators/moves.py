@@ -49,7 +49,7 @@ def flat_indices(shape: Sequence[int]) -> Any:
 
 @movement_operator(
     example((2, 3), shape=[3, 2]), example((2, 3, 2), shape=[-1, 4]), example((1,), shape=[]),
-    onnx=Onnx("Reshape", shape=(Attribute("shape", until=4), Input(1, since=5)), refused={"allowzero": 0}),
+    onnx=Onnx("Reshape", shape=(Attribute("shape", until=4), Input(1, since=5)), required_values={"allowzero": 0}),
     tensorflow=TensorFlow("Reshape", shape=Input(1)), method=False,
 )  # fmt: skip
 def reshape(x: Tensor, shape: Shape) -> Any:

@@ -75,7 +75,7 @@ def _check_batch_norm(
         example((3, 2), (2,), (2,), training=True, epsilon=0.01),
     ],
     onnx=Onnx("BatchNormalization", epsilon=EPSILON, training=Attribute("training_mode", 0, to_bool, since=14),
-              data_format=Fixed("NCHW"), harmless=("momentum",), refused={"spatial": 1}),
+              data_format=Fixed("NCHW"), harmless=("momentum",), required_values={"spatial": 1}),
     tensorflow=[TensorFlow(operator_name, epsilon=Attribute("epsilon", 1e-4), training=Attribute("is_training", True),
                            data_format=Attribute("data_format", "NHWC"), harmless=("exponential_avg_factor",))
                 for operator_name in ("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3")],

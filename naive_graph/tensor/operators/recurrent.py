@@ -43,7 +43,7 @@ OF_ONNX: dict[str, Any] = {
     "activations": Attribute("activations", None),
     "batch_first": Attribute("layout", 0, to_bool, since=14),
     "harmless": ("hidden_size", "output_sequence"),
-    "refused": {"activation_alpha": None, "activation_beta": None, "clip": None},
+    "required_values": {"activation_alpha": None, "activation_beta": None, "clip": None},
 }
 
 

@@ -25,7 +25,7 @@ from .table import composition
 Reduction = Annotated[str, one_of("none", "add", "mul", "max", "min")]
 NOTHING = {"mul": 1.0, "max": -np.inf, "min": np.inf}
 OF_TENSORFLOW: dict[str, Any] = {
-    "operands": [0, 2], "places": Input(1), "refused": {"bad_indices_policy": ""},
+    "operands": [0, 2], "places": Input(1), "required_values": {"bad_indices_policy": ""},
 }  # fmt: skip
 JOIN: dict[str, Any] = {"mul": lambda a, b: a * b, "max": maximum, "min": minimum}
 

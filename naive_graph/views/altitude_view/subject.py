@@ -1,4 +1,9 @@
-"""What the altitudes page shows: a model as a tensor expression for one sample, grouped by layer, and its dataflow."""
+"""Prepare a model for the altitudes page: its tensors grouped by layer, its samples, and its dataflow graph.
+
+The page shows one model at several levels of detail. For `Sequential([Dense(2), tanh, Dense(1)], 3)` the subject
+has the groups "the sample" (the input of shape (3,)), one for each layer with the tensors that it computes, and
+"the result" (label and loss). A layer's tensors are those built in its scope, as in `scope("1 Dense(2)")`.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +24,9 @@ from ...tensor.sparse_selector import SelectionNode
 from ..drawing.text_metrics import visible
 
 MOST_SAMPLES = 50  # that a page holds
-FEW_PARTS = 26  # operators of a layer's dataflow, with its workers
-INPUT, END = "the sample", "the result"  # what stands before the first layer, and behind the last
+MAX_OPERATORS = 26  # that a layer's dataflow may have, with its workers, to be drawn
+# Titles of the groups of tensors that belong to no layer.
+INPUT, END = "the sample", "the result"
 
 
 class TensorLayer(NamedTuple):
@@ -47,21 +53,23 @@ class Subject(NamedTuple):
 
 def make_subject(model: Any, data: Any = None, labels: Any = None) -> Subject:
     """A network, an imported network, or a tensor, with samples. Raises DrawingError, ShapeError."""
-    if hasattr(type(model), "expand"):
+    if hasattr(type(model), "expand"):  # a Sequential
         return _subject_of_sequential(model, data, labels)
     if labels is not None:
         raise DrawingError("altitudes: labels are of a Sequential, which has a loss. Leave labels out.")
     output = _find_output(model)
     leaves = [ancestor for ancestor in ancestors([output]) if isinstance(ancestor, LeafNode)]
-    fed = [leaf for leaf in leaves if leaf.leaf_type == LeafType.INPUT]
-    if len(fed) > 1:
-        raise DrawingError(f"altitudes: there are {len(fed)} inputs, and one sample is shown. Give the others values.")
-    sample = fed[0] if fed else None
+    inputs = [leaf for leaf in leaves if leaf.leaf_type == LeafType.INPUT]
+    if len(inputs) > 1:
+        raise DrawingError(
+            f"altitudes: there are {len(inputs)} inputs, and one sample is shown. Give the others values."
+        )
+    sample = inputs[0] if inputs else None
     if data is None and sample is not None and sample.value is not None:
         data = np.asarray(sample.value)
     rows = _samples_as_rows(data, sample.shape) if sample is not None else np.zeros((1, 0))
-    named = None if model is output else getattr(model, "name", None)
-    title = visible(named or output.given_name or "A tensor", 60)
+    model_name = None if model is output else getattr(model, "name", None)
+    title = visible(model_name or output.given_name or "A tensor", 60)
     return Subject(title, _group_by_layer(output, {}), sample, None, output, output, rows, None, None)
 
 
@@ -72,18 +80,21 @@ def _subject_of_sequential(model: Any, data: Any, labels: Any) -> Subject:
     loss = model.loss_of(output, label)
     loss.name = "loss"
     rows = _samples_as_rows(data, model.input_shape)
-    wanted = _default_labels(len(rows), model.output_shape) if labels is None else labels
-    if np.shape(wanted) == () and len(rows) == 1:
-        wanted = [wanted]
-    targets = model.encode_labels(rows.reshape(len(rows), *model.input_shape), np.asarray(wanted)[: len(rows)])
+    if labels is None:
+        labels = _default_labels(len(rows), model.output_shape)
+    if np.shape(labels) == () and len(rows) == 1:
+        labels = [labels]
+    targets = model.encode_labels(rows.reshape(len(rows), *model.input_shape), np.asarray(labels)[: len(rows)])
     flow = model.expand()
-    expanded = cache(lambda grain: model.expand(True, grain))
-    flows = {f"{layer.number} {layer.layer!r}": _layer_dataflow(expanded, layer.number) for layer in flow.layers}
+    expand_workers = cache(lambda grain: model.expand(True, grain))
+    # The keys are the names of the scopes in which the model builds its layers' tensors.
+    flows = {f"{layer.number} {layer.layer!r}": _layer_dataflow(expand_workers, layer.number) for layer in flow.layers}
     result_name = model.streams.result
-    count = "one layer" if len(flow.layers) == 1 else f"{len(flow.layers)} layers"
-    title = visible(f"A network of {count}" if result_name == "res" else result_name, 60)
-    flat = targets.reshape(len(rows), -1)
-    return Subject(title, _group_by_layer(loss, flows), sample, label, output, loss, rows, flat, flow)
+    if result_name == "res":  # the default
+        result_name = "A network of one layer" if len(flow.layers) == 1 else f"A network of {len(flow.layers)} layers"
+    title = visible(result_name, 60)
+    label_rows = targets.reshape(len(rows), -1)
+    return Subject(title, _group_by_layer(loss, flows), sample, label, output, loss, rows, label_rows, flow)
 
 
 def _find_output(model: Any) -> TensorNode:
@@ -128,9 +139,9 @@ def _group_by_layer(output: TensorNode, flows: Mapping[str, Any]) -> list[Tensor
         if not isinstance(node, SelectionNode):
             title = _outermost_scope_name(node) or (INPUT if _is_input_side(node) else END)
             nodes_by_scope.setdefault(title, []).append(node)
-    ends = [nodes_by_scope.pop(END)] if END in nodes_by_scope else []
-    layers = [TensorLayer(name, nodes, flows.get(name)) for name, nodes in nodes_by_scope.items()]
-    return layers + [TensorLayer(END, nodes, None) for nodes in ends]
+    if END in nodes_by_scope:  # moved to the end
+        nodes_by_scope[END] = nodes_by_scope.pop(END)
+    return [TensorLayer(title, nodes, flows.get(title)) for title, nodes in nodes_by_scope.items()]
 
 
 def _outermost_scope_name(node: TensorNode) -> str:
@@ -145,13 +156,16 @@ def _is_input_side(node: TensorNode) -> bool:
     return not any(map(_outermost_scope_name, ancestors([node]))) and node.name not in ("label", "loss")
 
 
-def _layer_dataflow(expanded: Callable[[int], Any], number: int) -> Any:
-    """The dataflow of one layer, split into as many workers as can be drawn, from a function of the grain."""
+def _layer_dataflow(expand_workers: Callable[[int], Any], number: int) -> Any:
+    """The dataflow of one layer, its operators split into as many workers as can be drawn.
+
+    expand_workers(grain): the whole dataflow; the larger the grain, the more each worker does, and the fewer there are.
+    """
     grain = 1
     while True:
-        flow = expanded(grain)
+        flow = expand_workers(grain)
         names = {name for name, operator in flow.operators.items() if operator.layer == number}
-        if len(names) <= FEW_PARTS:
+        if len(names) <= MAX_OPERATORS:
             return _restrict_dataflow(flow, names)
         grain *= 2
 
