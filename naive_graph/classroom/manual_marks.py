@@ -70,9 +70,9 @@ def read_marks(folder: Path, points_of_parts: Callable[[str, str], dict[str, flo
                 raise LessonError(f"{file} begins with {header_line.strip()!r}. Its first line is: {','.join(HEAD)}")
             table = csv.DictReader(opened, names, delimiter=delimiter)
             rows: list[tuple[int, dict[str, str]]] = []  # (line of the file, cells by title)
-            for row in table:
+            for record in table:
                 line = table.reader.line_num + 1  # the header was read before; empty lines count
-                rows.append((line, {name: (row.get(name) or "").strip() for name in HEAD}))
+                rows.append((line, {name: (record.get(name) or "").strip() for name in HEAD}))
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError, csv.Error) as error:
