@@ -16,11 +16,11 @@ from typing import Any
 from ..core import catalogue as c
 from ..core import ieee
 
-LAWS: dict[str, Callable[..., Any]] = {}
+REWRITES: dict[str, Callable[..., Any]] = {}
 
 
 def rewrite_rule(function: Callable[..., Any]) -> Callable[..., Any]:
-    LAWS[function.__name__.rstrip("_")] = function
+    REWRITES[function.__name__.rstrip("_")] = function
     return function
 
 

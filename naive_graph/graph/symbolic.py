@@ -20,7 +20,7 @@ from ..core.tables import CONSTANT, Tables
 from ..core.waiting import operator_entries
 from .node_factory import handle
 from .nodes import Constant, Node
-from .simplify import LAWS
+from .simplify import REWRITES
 
 
 class Expression(Arithmetic):
@@ -68,7 +68,7 @@ class Expressions:
             key = tuple([x.hex() if type(x) is float else x for x in operands])
         expression = memory.get(key)
         if expression is None:
-            law = LAWS.get(rule.name)
+            law = REWRITES.get(rule.name)
             simpler = None if law is None else law(*operands)
             if simpler is not None:
                 return simpler

@@ -69,7 +69,7 @@ def measured(network: Network, flow: Dataflow | None = None, repeats: int = 20, 
         _fire_all(machine, network, flow, versions, times)
     work = {name: median(firing_seconds[1:]) / size for name, firing_seconds in times.items()}
     stream_costs = dict.fromkeys(flow.streams, MESSAGE / size)
-    return Costs(work, stream_costs, _lock(machine, network, flow) if lock is None else lock)
+    return Costs(work, stream_costs, _measure_contention(machine, network, flow) if lock is None else lock)
 
 
 def _fire_all(
@@ -93,7 +93,7 @@ def _fire_all(
         times[operator.name].append(fired + learned * size / network.batch_size)
 
 
-def _lock(machine: NetworkMachine, network: Network, flow: Dataflow, repeats: int = 3) -> float:
+def _measure_contention(machine: NetworkMachine, network: Network, flow: Dataflow, repeats: int = 3) -> float:
     """Measure contention: how much longer two threads take for the same work each than one (0 to 1)."""
 
     def work(versions: DoubleBuffer) -> None:

@@ -58,30 +58,30 @@ def __iter__(self: TensorNode) -> Iterator[TensorNode]:
 # --- index arrays ----------------------------------------------------------
 
 
-def _index_jointly(node: TensorNode, tables: Mapping[int, Array], apart: bool) -> TensorNode:
+def _index_jointly(node: TensorNode, tables: Mapping[int, Array], separated: bool) -> TensorNode:
     """Index several axes jointly by broadcast index arrays, `z[[0, 1], [2, 3]]` (NumPy's advanced indexing)."""
     axes = list(tables)
     try:
-        meeting = np.broadcast_arrays(*tables.values())
+        index_arrays = np.broadcast_arrays(*tables.values())
     except ValueError:
         shapes = " and ".join(str(table.shape) for table in tables.values())
         raise ShapeError(f"Lists of places of shapes {shapes} do not broadcast, as in {node.label}[...].") from None
-    if not meeting[0].size:
+    if not index_arrays[0].size:
         raise ShapeError(f"The lists and masks in {node.label}[...] pick no entry. A tensor has at least one.")
-    rest, first = [axis for axis in range(node.rank) if axis not in axes], 0 if apart else axes[0]
+    rest, first = [axis for axis in range(node.rank) if axis not in axes], 0 if separated else axes[0]
     order = [*rest[:first], *axes, *rest[first:]]
     moved = node if order == sorted(order) else transpose(node, *order)
     extents = moved.shape[first : first + len(axes)]
     merged = reshape(moved, (*moved.shape[:first], size_of(extents), *moved.shape[first + len(axes) :]))
-    table = np.ravel_multi_index(meeting, extents)
+    table = np.ravel_multi_index(index_arrays, extents)
     return gather_axis(merged, first, table.shape, (0,) * table.ndim, table=table)
 
 
 def _are_lists_separated(parts: Sequence[Part]) -> bool:
     """Whether a slice, new axis or `...` stands between index arrays; an integer beside them counts as one."""
     basic = (slice, EllipsisType, type(None))
-    lists = [position for position, part in enumerate(parts) if not isinstance(part, basic)]
-    return lists[-1] - lists[0] >= len(lists)
+    positions = [position for position, part in enumerate(parts) if not isinstance(part, basic)]
+    return positions[-1] - positions[0] >= len(positions)  # another part stands between them
 
 
 # --- reading ------------------------------------------------------------------
@@ -95,14 +95,14 @@ def _expand_subscript(node: TensorNode, subscript: tuple[Any, ...]) -> list[Part
     if sum(1 for part in subscript if part is Ellipsis) > 1:
         raise PlaceError(f"{node.label}[...] has `...` twice: nothing says for how many axes each stands.")
     parts = [part if part is Ellipsis else _normalize_part(node, part) for part in subscript]
-    taken = sum(map(_count_axes, parts))
-    if taken > node.rank:
-        raise PlaceError(f"{node.label} was given {taken} indices, and has {node.rank} axes.")
-    spelt, axis = list[Part](), 0
+    axis_count = sum(map(_count_axes, parts))
+    if axis_count > node.rank:
+        raise PlaceError(f"{node.label} was given {axis_count} indices, and has {node.rank} axes.")
+    expanded, axis = list[Part](), 0
     for part in parts:
-        spelt += _expand_part(node, part, axis, node.rank - taken)
-        axis += node.rank - taken if part is Ellipsis else _count_axes(part)
-    return [*spelt, *[slice(None)] * (node.rank - axis)]
+        expanded += _expand_part(node, part, axis, node.rank - axis_count)
+        axis += node.rank - axis_count if part is Ellipsis else _count_axes(part)
+    return [*expanded, *[slice(None)] * (node.rank - axis)]
 
 
 def _count_axes(part: Any) -> int:

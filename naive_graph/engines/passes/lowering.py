@@ -233,7 +233,7 @@ def spread_groups(rows: int, of: PlanColumns, total: int, mean: int) -> None:
 
 # --- in words ---
 
-SAID = {"plan": "the rows that the results depend on", **{stage.name: stage.said for stage in PASSES}}
+SUMMARIES = {"plan": "the rows that the results depend on", **{stage.name: stage.said for stage in PASSES}}
 
 
 def report(lowering: Lowering, tape: Any, times: bool = True) -> str:
@@ -241,7 +241,7 @@ def report(lowering: Lowering, tape: Any, times: bool = True) -> str:
     lines = [_line("pass", "rows", "ms" if times else None, "what it did")]
     for stage in lowering.stages:
         took = f"{stage.seconds * 1e3:.2f}" if times else None
-        lines.append(_line(stage.name, str(stage.size), took, f"{SAID[stage.name]}{_stage_details(stage)}"))
+        lines.append(_line(stage.name, str(stage.size), took, f"{SUMMARIES[stage.name]}{_stage_details(stage)}"))
     return "\n".join([*lines, *tape.explain()])
 
 

@@ -38,9 +38,9 @@ from .steps import OnnxStep
 
 IMPORT_RULES: dict[str, ImportRule] = {}  # operators that need more than a mapping; see import_rules.py
 import_rule = partial(register, IMPORT_RULES)
-WHOLE = {number for name, number in TensorProto.DataType.items() if re.fullmatch(r"U?INT\d+", name)}
+INTEGER_TYPES = {number for name, number in TensorProto.DataType.items() if re.fullmatch(r"U?INT\d+", name)}
 # Operators whose integer results are truncated towards 0.
-FRACTIONS = {
+TRUNCATED_OPERATORS = {
     "Div", "Gemm", "GridSample", "Pow", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMean", "Resize",
     "Upsample",
 }  # fmt: skip
@@ -97,9 +97,9 @@ class OnnxBuilder(StepBuilder):
         """ONNX's type of an input's entries."""
         return self.types.get(step.inputs[position], int(TensorProto.FLOAT))
 
-    def is_integer(self, step: OnnxStep, place: int) -> bool:
+    def is_integer(self, step: OnnxStep, position: int) -> bool:
         """Whether an input's entries are integers in ONNX."""
-        return self.type(step, place) in WHOLE
+        return self.type(step, position) in INTEGER_TYPES
 
     def attributes(self, step: OnnxStep, mapping: ForeignOperator) -> dict[str, Any]:
         return attributes_of(step)
@@ -137,7 +137,7 @@ class OnnxBuilder(StepBuilder):
         if not any(isinstance(value, TensorNode) for value in values.values()):
             return self._fold(step, values)
         results = self._build(step)
-        if step.op in FRACTIONS and self.types.get(step.outputs[0]) in WHOLE:
+        if step.op in TRUNCATED_OPERATORS and self.types.get(step.outputs[0]) in INTEGER_TYPES:
             return [truncate_fraction(result, step.name) for result in results]
         return results
 

@@ -23,8 +23,8 @@ from .steps import PASSED, GraphStep, value_name
 from .values import MOST_REPEATED, dtype
 
 MOST_PARTS = 2**12  # limit for the results of one step that splits a tensor, such as Split or DynamicPartition
-MOST_PLACES = 64  # limit for the parts of one subscript, as in NumPy
-COUNTED = {  # the attribute that gives an operator's number of results
+MOST_SUBSCRIPTS = 64  # limit for the parts of one subscript, as in NumPy
+COUNT_ATTRIBUTES = {  # the attribute that gives an operator's number of results
     "Unpack": "num", "Split": "num_split", "SplitV": "num_split", "DynamicPartition": "num_partitions",
 }  # fmt: skip
 
@@ -170,14 +170,14 @@ def _stop_gradient(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]
 @import_rule("StridedSlice")
 def _strided_slice(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     """StridedSlice: x[index]. Bit i of each mask changes the meaning of entry i of begin, end and strides."""
-    row, mapping = mapping_of(step.op)  # type: ignore[misc]
-    builder.properties(step, row, mapping)  # for its checks only: the masks are read below
+    operator_def, mapping = mapping_of(step.op)  # type: ignore[misc]
+    builder.properties(step, operator_def, mapping)  # for its checks only: the masks are read below
     begin, end, steps = (builder.known_array(step, operand_index).ravel().tolist() for operand_index in (1, 2, 3))
     masks = {name: step.attributes.get(name, 0) for name in mapping.prepared}
     for name, bits in masks.items():
         if not isinstance(bits, int) or not 0 <= bits < 2 ** len(begin):
             raise ImportAttributeError(step.label, name, bits, f"Due are bits for {len(begin)} places.")
-    if not len(begin) == len(end) == len(steps) <= MOST_PLACES or 0 in steps:
+    if not len(begin) == len(end) == len(steps) <= MOST_SUBSCRIPTS or 0 in steps:
         raise ImportModelError(f"{step.label}: {begin}, {end} and {steps} are no begins, ends and steps.")
     index: list[Any] = []
     for position, (first, last, stride) in enumerate(zip(begin, end, steps)):
@@ -217,7 +217,7 @@ def _select(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
 
 @import_rule("OneHot")
 def _one_hot(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
-    """OneHot: a negative index selects nothing; our row would count it from the end."""
+    """OneHot: a negative index selects nothing; our operator would count it from the end."""
     properties = builder.properties(step, *mapping_of(step.op))  # type: ignore[misc]
     x, depth = builder.operand(step, 0), float(properties["depth"])
     less_step = step._replace(name=f"{step.name}/classes")
@@ -229,15 +229,15 @@ def _one_hot(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
 
 @import_rule("Conv2DBackpropInput")
 def _conv2d_backprop_input(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
-    """Conv2DBackpropInput: with explicit padding, the output padding goes to the end; our row would centre it."""
-    row, mapping = mapping_of(step.op)  # type: ignore[misc]
-    values = builder.operands(step, row, mapping) | builder.properties(step, row, mapping)
+    """Conv2DBackpropInput: with explicit padding, the output padding goes to the end; our operator would centre it."""
+    operator_def, mapping = mapping_of(step.op)  # type: ignore[misc]
+    values = builder.operands(step, operator_def, mapping) | builder.properties(step, operator_def, mapping)
     if isinstance(values["padding"], tuple):
         wanted = values.pop("output_shape")
-        small = row.result_shape(row.bind_arguments((), values))
+        small = operator_def.result_shape(operator_def.bind_arguments((), values))
         sides = small[-2:] if values["data_format"] == "NCHW" else small[-3:]
         values["output_padding"] = [wanted_extent - extent for wanted_extent, extent in zip(wanted, sides)]
-    return builder.apply_operator(step, row, values)
+    return builder.apply_operator(step, operator_def, values)
 
 
 @import_rule("SplitV")
@@ -254,7 +254,7 @@ def _split_by_sizes(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any
 @import_rule("Unpack", "Split", "DynamicPartition")
 def _split_into_count(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     """Unpack, Split and DynamicPartition: check the attribute that gives the number of results."""
-    name = COUNTED[step.op]
+    name = COUNT_ATTRIBUTES[step.op]
     count = step.attributes.get(name)
     if type(count) is not int or not 0 < count <= MOST_PARTS:
         raise ImportAttributeError(step.label, name, count, f"Due are 1 to {MOST_PARTS:,} parts.")

@@ -16,7 +16,7 @@ from ...tensor.base import checked_shape
 from ..infer_trainable import describe_use, find_trainable
 from ..network import Port, check_names, check_parameter_names
 from .building import mapping_of
-from .import_rules import COUNTED, MOST_PARTS  # importing it registers the import rules
+from .import_rules import COUNT_ATTRIBUTES, MOST_PARTS  # importing it registers the import rules
 from .steps import PASSED, GraphStep, collect_steps, node_of, sort_needed, value_name
 from .values import Type, dtype, tensor
 
@@ -119,7 +119,7 @@ def _result_count(step: GraphStep) -> int:
         return len(step.inputs)
     if step.op == "TopKV2":
         return 2
-    count = step.attributes.get(COUNTED.get(step.op, ""), 1)
+    count = step.attributes.get(COUNT_ATTRIBUTES.get(step.op, ""), 1)
     return count if type(count) is int and 0 < count <= MOST_PARTS else 1
 
 

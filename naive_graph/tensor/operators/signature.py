@@ -16,8 +16,8 @@ from ..base import TensorNode
 from .properties import PLAIN, InvalidValue, Kind, Operand, one_of
 
 MISSING = inspect.Parameter.empty
-MOST_OF_A_RANGE = 1_000_000  # the longest `range` in a property's value; a list may be longer
-MOST_LOOKED_AT = 100  # in lists shorter than this, each entry is checked for a `range` that is too long
+LONGEST_RANGE = 1_000_000  # the longest `range` in a property's value; a list may be longer
+MOST_PARTS_CHECKED = 100  # in lists shorter than this, each entry is checked for a `range` that is too long
 
 
 class OperatorParameter(NamedTuple):
@@ -94,8 +94,8 @@ def taken(who: str, parameter: OperatorParameter, value: Any) -> Any:
     """Validate and normalize a property's value. Raises PropertyError unless its kind accepts it."""
     assert parameter.kind is not None
     try:
-        parts = value if isinstance(value, (list, tuple)) and len(value) < MOST_LOOKED_AT else [value]
-        if any(is_endless(part, MOST_OF_A_RANGE) for part in parts):
+        parts = value if isinstance(value, (list, tuple)) and len(value) < MOST_PARTS_CHECKED else [value]
+        if any(is_endless(part, LONGEST_RANGE) for part in parts):
             raise InvalidValue
         return parameter.kind.take(value)
     except (InvalidValue, NaiveGraphError, TypeError, ValueError, OverflowError) as error:

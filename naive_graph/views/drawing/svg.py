@@ -26,13 +26,13 @@ def render_svg(page: SceneLayout, description: str) -> str:
         *(_render_box(box, page) for box in scene.boxes),
     ]
     graph_svg = f'<g class="graph">\n{"".join(body)}</g>\n{"".join(_render_heading(page))}'
-    ground = f'<rect class="ground" width="{page.wide:.0f}" height="{page.high:.0f}" fill="{LIGHT["ground"]}"/>\n'
+    background = f'<rect class="ground" width="{page.wide:.0f}" height="{page.high:.0f}" fill="{LIGHT["ground"]}"/>\n'
     size = f'width="{page.wide:.0f}" height="{page.high:.0f}" viewBox="0 0 {page.wide:.0f} {page.high:.0f}"'
     facts = f'role="graphics-document document" aria-label={quoteattr(description)} font-family={quoteattr(FONT)}'
-    style = svg_style(ground + graph_svg)
+    style = svg_style(background + graph_svg)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" {size} class="naive-graph" data-way="{page.direction}'
-        f'{" flat" if page.flat else ""}" {facts}><style>\n{style}</style>\n{ground}{graph_svg}</svg>\n'
+        f'{" flat" if page.flat else ""}" {facts}><style>\n{style}</style>\n{background}{graph_svg}</svg>\n'
     )
 
 
