@@ -88,8 +88,10 @@ def read_marks(folder: Path, points_of_parts: Callable[[str, str], dict[str, flo
     return marks
 
 
-def _parse_points(where: str, row: dict[str, str], most: Callable[[str, str], dict[str, float] | None]) -> float:
-    """The points of a line; raises LessonError for a number, a student, a lesson or a part that cannot be meant."""
+def _parse_points(
+    where: str, row: dict[str, str], points_of_parts: Callable[[str, str], dict[str, float] | None]
+) -> float:
+    """The points of a line; raises LessonError for a bad number, an unknown student, lesson or part."""
     try:
         points = float(row["points"].replace(",", "."))
     except ValueError:
@@ -97,7 +99,7 @@ def _parse_points(where: str, row: dict[str, str], most: Callable[[str, str], di
     if not 0 <= points < math.inf:
         hint = "Write a number from 0, or nothing where none is given yet."
         raise LessonError(f"{where}: points are {row['points']!r}. {hint}")
-    parts = most(row["student"], row["lesson"])
+    parts = points_of_parts(row["student"], row["lesson"])
     if parts is None:
         hint = "Write the name of a folder in submitted."
         raise LessonError(f"{where}: there is no student {row['student']!r}. {hint}")

@@ -33,7 +33,7 @@ OPERATORS: dict[type, str] = {
     ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.Pow: "pow", ast.Gt: "greater", ast.Lt: "less",
     ast.GtE: "greater_equal", ast.LtE: "less_equal", ast.Eq: "equal", ast.NotEq: "not_equal",
 }  # fmt: skip
-INSTEAD: dict[type, str] = {
+HINTS: dict[type, str] = {  # what to write instead of each kind of syntax
     ast.BitXor: "Write ** for a power.",
     ast.IfExp: "Write where(condition, a, b).",
     ast.BoolOp: "Write a product of comparisons for 'and', their maximum for 'or'.",
@@ -41,7 +41,7 @@ INSTEAD: dict[type, str] = {
     ast.keyword: "Write the number alone: leaky_relu(x, 0.2).",
     ast.NamedExpr: "Give a value after the expression: x=6.",
 }
-OTHERS_SAY = {
+ALIASES = {  # names of functions elsewhere -> ours, for "Did you mean"
     "ln": "log", "max": "maximum", "min": "minimum", "sum": "add", "prod": "mul", "power": "pow", "sgn": "sign",
     "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2", "step": "heaviside",
 }  # fmt: skip
@@ -214,8 +214,8 @@ class ExpressionReader:
                 return [first, *rest], partial(self._call_function, part, self._check_function(part, name))
             case ast.List(elts=parts) | ast.Tuple(elts=parts):
                 return parts, list
-            case ast.Subscript(value=several, slice=ast.Constant(value=place)):
-                return [several], lambda made: self._choose_entry(part, made[0], place)
+            case ast.Subscript(value=results, slice=ast.Constant(value=index)):
+                return [results], lambda made: self._choose_entry(part, made[0], index)
         return self._refuse(part, part)
 
     def _number(self, part: ast.expr, value: object, minus: bool = False) -> Constant:
@@ -249,8 +249,8 @@ class ExpressionReader:
 
     def _check_function(self, part: ast.expr, name: str) -> str:
         if name not in self.functions:
-            near = difflib.get_close_matches(name, self.functions, 1)
-            guess = OTHERS_SAY.get(name) or (near[0] if near else None)
+            matches = difflib.get_close_matches(name, self.functions, 1)
+            guess = ALIASES.get(name) or (matches[0] if matches else None)
             self._fail(f"There is no function '{name}'", part, f"Did you mean '{guess}'?" if guess else KNOWN)
         return name
 
@@ -268,15 +268,15 @@ class ExpressionReader:
             count = "1 operand" if len(operands) == 1 else f"{len(operands)} operands"
             self._fail(f"'{name}' cannot take {count}", part, f"Write {_usage(name, function)}.")
 
-    def _choose_entry(self, part: ast.expr, several: Any, index: object) -> Any:
-        if isinstance(several, list) and type(index) is int and index < len(several):
-            return several[index]
+    def _choose_entry(self, part: ast.expr, results: Any, index: object) -> Any:
+        if isinstance(results, list) and type(index) is int and index < len(results):
+            return results[index]
         self._fail(f"There is no [{index!r}] to choose here", part, "Count results from 0: softmax([x, y])[0].")
 
     # --- refusals ---
 
     def _refuse(self, part: ast.expr, why: ast.AST) -> NoReturn:
-        self._fail(f"{self._shown(part)} has no meaning in a graph", part, INSTEAD.get(type(why), KNOWN))
+        self._fail(f"{self._shown(part)} has no meaning in a graph", part, HINTS.get(type(why), KNOWN))
 
     def _fail(self, what: str, part: ast.expr, hint: str) -> NoReturn:
         raise ExpressionError(f"{what} (character {self._character_of(part)}). {hint}")

@@ -1,4 +1,8 @@
-"""Build reductions over axes: sum and mean (as TransformNodes), softmax, and ReductionNodes by rule."""
+"""Build reductions over axes: sum and mean (as TransformNodes), softmax, and ReductionNodes by rule.
+
+Each axis has an id, from 1 (index.py). In a source's ids a negative one is an axis that is reduced, in a result's
+ids a new axis: `x.sum(1)` of a matrix has the source ids (1, -2) and the result ids (1,).
+"""
 
 from __future__ import annotations
 
