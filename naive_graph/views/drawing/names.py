@@ -59,10 +59,12 @@ def formula_line(node: Node, most: int) -> str:
 
 
 def group_by_line(tables: Tables, rows: Iterable[int]) -> Alike:
-    """Group the rows by kind of node and source line."""
+    """Group the rows without a name of their own by kind of node and source line."""
     lines: dict[Any, int] = {}
     groups: dict[tuple[str, int], list[int]] = defaultdict(list)
     for row in sorted(rows):
+        if tables.name(row):
+            continue  # counted, a named sum that a longer one took over would number the sums of a drawing alone
         origin = tables.origin(row)
         key = id(origin.code), origin.instruction
         if key not in lines:
