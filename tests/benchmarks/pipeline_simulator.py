@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from naive_graph.sequential.dataflow import part_by_operator
 from naive_graph.sequential.partitioning import partition
-from naive_graph.sequential.weight_staleness import block_size, blocks, groups
+from naive_graph.sequential.weight_staleness import block_size, blocks
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ def simulate(network, flow, chosen, costs, samples):
                     teachers[part[other.name]].add(part[one.name])
     done = [0.0] * len(chosen.parts)
     ended = []  # of each group, by worker
-    for number, members in enumerate(groups(samples, network.batch_size)):
+    for number, members in enumerate(blocks(range(samples), network.batch_size)):
         ready = ended[number - 2] if number > 1 else [0.0] * len(done)
         for block in blocks(members, block_size(network)):
             for worker, seconds in enumerate(chosen.seconds):
