@@ -90,18 +90,21 @@ def _collect_archive(course: Course, archive: ZipFile, wished: str, renew: bool,
             all_taken = False
             continue
         if not folder.exists() or (renew and not _is_unchanged(files, folder)):
-            due.append((folder, lesson))
+            due.append((student, lesson))
         elif not _is_unchanged(files, folder):
             print_line(f"kept as it is: {folder} (--renew takes what the ZIP holds)")
         if any(submission.late for submission in lesson_files.values()):
             message = f"Canvas says late, not by how much. It counts as one day: mend {folder / STAMP}"
             print_line(f"{student}, {lesson}: {message}")
-    for folder, lesson in due:  # read once more, since together they may be large
+    for student, lesson in due:  # read once more, since together they may be large
+        folder = course.folder / "submitted" / student / lesson
         folder.mkdir(parents=True, exist_ok=True)
-        for name, data in _read_files(course, archive, lesson, newest[folder.parent.name, lesson]).items():
-            (folder / name).unlink(missing_ok=True)  # it may be a link
+        for name, data in _read_files(course, archive, lesson, newest[student, lesson]).items():
+            target = folder / name
+            if not data or target.is_symlink() or not target.is_file():  # a regular file is replaced whole, or stays
+                target.unlink(missing_ok=True)
             if data:
-                write_atomically(folder / name, data, LessonError)
+                write_atomically(target, data, LessonError)
     ids = read_ids(course.folder) | {
         (student, lesson, submission.system): submission.number
         for (student, lesson), lesson_files in newest.items()

@@ -211,6 +211,18 @@ def test_what_lies_there_is_kept_until_it_is_to_be_renewed(course, collect):
     assert "kept as it is" not in collect(entry)[1]
 
 
+def test_a_full_disk_leaves_the_file_that_was_to_be_renewed(course, collect, monkeypatch):
+    hand_in(course, "Ada", KAHN_BY_VALUE)
+    before = held(course)
+
+    def full(target, data):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("naive_graph.core.files._write_beside", full)
+    code, told = collect((f"Ada_1_{MOODLE}/a.ipynb", RIGHT), words=["--renew"])
+    assert code == 1 and "No space left" in told and held(course) == before
+
+
 def test_a_broken_zip_changes_nothing(course, collect, tmp_path):
     hand_in(course, "Zoe", KAHN_BY_VALUE)
     before = held(course)
