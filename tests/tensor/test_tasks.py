@@ -3,6 +3,7 @@
 import pickle
 import re
 from copy import copy
+from threading import get_ident
 
 import numpy as np
 import pytest
@@ -284,6 +285,14 @@ def test_a_node_outside_the_run_has_no_gradient(y):
     DAGExecutionEngine().backward(y)
     with pytest.raises(NoGradientError, match="does not depend on it"):
         leaf("other", 2).gradient()
+
+
+def test_one_worker_is_the_thread_that_asks(monkeypatch):
+    """It may hold the graph's lock, for which another thread would wait for ever."""
+    threads, w = set(), LeafNode.parameter([3.0, 4.0])
+    monkeypatch.setattr("naive_graph.tensor.tasks.engine.perf_counter", lambda: threads.add(get_ident()) or 0.0)
+    DAGExecutionEngine().backward((w * w).sum())
+    assert threads == {get_ident()}
 
 
 @pytest.mark.parametrize("workers", [0, -1, 1.5, True, "two"])

@@ -63,9 +63,10 @@ def run_tasks(graph: TaskGraph, workers: int = 1) -> tuple[list[Any], TaskRun]:
         bars.append(TaskBar(number, worker, start - begin, perf_counter() - begin))
         return result
 
-    with ThreadPoolExecutor(workers, "naive_graph task") as pool:
+    with ThreadPoolExecutor(workers, "naive_graph task") as pool:  # which starts no thread before it is asked
+        perform_all = pool.map if workers > 1 else map  # one worker is the caller, which may hold the graph's lock
         for level in graph.levels:
-            for number, result in zip(level, list(pool.map(perform, level))):
+            for number, result in zip(level, list(perform_all(perform, level))):
                 results[number] = result
             for task in (graph.tasks[number] for number in level if graph.tasks[number].key.kind == "G"):
                 for need in task.needs:
