@@ -7,7 +7,7 @@ is mapped to the step's operator, and stores the results by name.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
@@ -242,7 +242,7 @@ def truncate_fraction(value: Any, name: str) -> Any:
     return TABLE["sub"](value, TABLE["fmod"](value, 1.0, name=f"{name}/fraction"), name=name)
 
 
-def raise_no_operator(step: Step) -> Any:
+def raise_no_operator(step: Step) -> NoReturn:
     raise ImportModelError(f"{step.label} has no row here.")
 
 

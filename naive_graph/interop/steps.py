@@ -56,9 +56,9 @@ def check_entries(shape: Sequence[int], what: str) -> None:
 def operand_sources(
     definition: OperatorDef, mapping: ForeignOperator, count: int, opset: int | None
 ) -> dict[str, Sequence[Any]]:
-    """Which of a step's `count` inputs each operand is, by its name; the first takes all if they are more.
+    """For each operand, by its name, the inputs of a step that it is read from, as positions or Permuted.
 
-    Positions, or Permuted ones.
+    count: of the step's inputs. If there are more inputs than operands, the first operand has them all.
     """
     homes = [home.position for home in mapping.homes(opset).values() if isinstance(home, Input)]
     properties = {position % count for position in homes if -count <= position < count}

@@ -45,7 +45,7 @@ def format_summary(
     W       3 x 1        3  parameter
     """
     counts = Counter(step.qualified_name for step in steps)
-    missing = {step.qualified_name: why_unsupported(step) for step in steps if why_unsupported(step)}
+    missing = {step.qualified_name: why for step in steps if (why := why_unsupported(step))}
     counterparts = {step.qualified_name: here(step) for step in steps} | dict.fromkeys(missing, "not supported")
     operators = [(_shorten(name), f"{count:,}", counterparts[name]) for name, count in counts.most_common()]
     numbers, size = (sum(getattr(array, fact) for array in weights.values()) for fact in ("size", "nbytes"))

@@ -124,7 +124,7 @@ def _write_graph(model_builder: ModelBuilder, target: Any) -> GraphProto:
 
 
 def _own_name(result: TensorNode | Node) -> str:
-    """The name that a result was given; none for a scalar leaf, of which a copy leaves."""
+    """The name that a result was given; empty for a scalar leaf, whose value leaves as a copy of another name."""
     if isinstance(result, TensorNode):
         return result.given_name or ""
     return result.name or "" if isinstance(result, Operator) else ""

@@ -26,8 +26,8 @@ Extents = Sequence[Any]  # integers, or names of dynamic dimensions
 
 
 def unique_name(used: dict[str, int], name: str) -> str:
-    """Reserve and return the name, or the first free one of name_1, name_2, ..."""
-    while (count := used.get(name, 0)) or name in used:
+    """Reserve and return the name, or the first free one that a number behind it makes."""
+    while count := used.get(name, 0):
         used[name] = count + 1
         name = f"{name}_{count}"
     used[name] = 1
@@ -173,9 +173,8 @@ class InputValue(Value):
         builder.fed.append(self)
 
     def begin(self, kind: int, order: Order) -> None:
-        if self.builder.inside or (not self.kind and kind == BOOL):
-            kind = self.builder.real
-        kind = self.kind or kind
+        holds_numbers = self.builder.inside or kind == BOOL  # truth values are read from numbers by a Cast
+        kind = self.kind or (self.builder.real if holds_numbers else kind)
         name = self.forms[kind, self.natural_order] = unique_name(self.builder.taken, self.label)
         self.info = helper.make_tensor_value_info(name, kind, self.shape)
 

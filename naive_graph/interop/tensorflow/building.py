@@ -35,10 +35,15 @@ def mapping_of(op: str) -> tuple[OperatorDef, ForeignOperator] | None:
     return TABLE.mapping("tensorflow", op)
 
 
+def require_mapping(step: GraphStep) -> tuple[OperatorDef, ForeignOperator]:
+    """The row mapped to a step's operator, and the mapping. Raises ImportModelError if there is none."""
+    return mapping_of(step.op) or raise_no_operator(step)
+
+
 def why_unsupported(step: GraphStep) -> str:
     """Why a step's operator is not supported; empty if it is."""
     if step.op in VARIABLES:
-        return "it holds no numbers in a graph: that is frozen first, by convert_variables_to_constants_v2"
+        return "a variable's numbers are not in the graph; a frozen one has them: convert_variables_to_constants_v2"
     return "" if step.op in IMPORT_RULES or mapping_of(step.op) else "unknown"
 
 
@@ -79,7 +84,7 @@ class TensorFlowBuilder(StepBuilder):
 
         overrides: operands or properties to replace.
         """
-        row, mapping = mapping_of(step.op) or raise_no_operator(step)
+        row, mapping = require_mapping(step)
         properties = self.properties(step, row, mapping) | overrides
         arrays = self.operands(step, row, mapping, self.input) | properties
         values = [x for array in arrays.values() for x in (array if isinstance(array, list) else [array])]
