@@ -28,14 +28,13 @@ def diagnose(exercise: Exercise, outcome_pairs: Asked, again: AnswerRunner | Non
     """The mistakes that explain a wrong answer, or []. again: runs the answer again, to confirm a diagnosis."""
     if again is not None and _is_right_in_isolation(exercise, outcome_pairs, again):
         return [Mistake("keeps_state", f"{AFTER_OTHERS} {KEPT}")]
-    fits: list[Mistake] = []
     for general in GENERAL:
         if (general_mistake := general(exercise, outcome_pairs)) is not None:
             if general_mistake.name == "unfinished" and outcome_pairs[0][0].kind == "gave":
                 # or returned in the loop, which looks alike
                 fits = _find_misconception(exercise, outcome_pairs, again)
-                fits = fits or _find_slip(exercise, outcome_pairs, again)
-            return fits if len(fits) == 1 else [general_mistake]  # rather not begun than two mistakes at once
+                return fits or _find_slip(exercise, outcome_pairs, again) or [general_mistake]
+            return [general_mistake]
     mistakes = _find_misconception(exercise, outcome_pairs, again) or list(_find_failures(exercise, outcome_pairs))
     if not mistakes or mistakes[0].name in ("returns_nothing", "raises", "never_ends"):
         mistakes = _find_slip(exercise, outcome_pairs, again) or mistakes

@@ -221,8 +221,8 @@ def _write_results(course: Course, results: list[Result]) -> bool:
         _write(folder / name, text)
     _write(folder / "class.html", class_page(results, list_not_graded(course, results)))
     for student, group in groupby(results, key=lambda result: result.student):
-        page = _encode_text(student_page(student, list(group)))
         try:
+            page = _encode_text(student_page(student, list(group)))
             write_atomically(folder / "students" / f"{student}.html", page, LessonError)
         except LessonError as error:
             complete = False

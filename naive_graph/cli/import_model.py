@@ -29,7 +29,7 @@ def import_model(
     is_frozen = file.suffix.lower() in FROZEN
     if is_frozen and values:
         raise CommandError("--known is for the inputs of ONNX files. In a graph of TensorFlow, let it be a Const.")
-    network = _read_frozen(file, sizes) if is_frozen else _read_onnx(file, sizes, values)
+    network = _read_tensorflow(file, sizes) if is_frozen else _read_onnx(file, sizes, values)
     print()
     unset_sizes = [name for name in named_extents(slot.extents for slot in network.slots) if name not in sizes]
     if unset_sizes:
@@ -51,7 +51,7 @@ def _read_onnx(path: Path, sizes: Mapping[str, int], values: Mapping[str, Any]) 
     return make_network(content, sizes, values)
 
 
-def _read_frozen(path: Path, sizes: Mapping[str, int]) -> Any:
+def _read_tensorflow(path: Path, sizes: Mapping[str, int]) -> Any:
     with door("Graphs of TensorFlow need", "tensorboard"):
         from ..interop.tensorflow.network import make_network, summarize_content
         from ..interop.tensorflow.reading import read

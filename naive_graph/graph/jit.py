@@ -49,9 +49,7 @@ class CompiledStep:
 
     def __init__(self, tables: Tables, whole: Plan, plan: Plan) -> None:
         code = emit_sweeps(tables, whole, plan)
-        self.code = BackgroundTask(
-            partial(compiled, f"{code}\n{committing(_list_computed_rows(tables, whole), len(tables))}")
-        )
+        self.code = BackgroundTask(partial(compiled, f"{code}\n{committing(_list_computed_rows(whole), len(tables))}"))
         self.tables, self.row = tables, plan.rows[plan.targets[0]]
         self.whole = sorted(plan.rows) == sorted(whole.rows)  # whether the result depends on every other row
         size = len(tables)
@@ -190,7 +188,7 @@ def _add_nonfinite(nonfinite: Any, x: Any) -> Any:
     return nonfinite if isinstance(x, float) else nonfinite + (x - x)
 
 
-def _list_computed_rows(tables: Tables, plan: Plan) -> list[int]:
+def _list_computed_rows(plan: Plan) -> list[int]:
     """The rows whose values are computed: operators and absorbed rows."""
     operators = [row for row, kind in zip(plan.rows, plan.kinds) if kind >= 0]
     return list(dict.fromkeys([*operators, *(row for _, row, _, _ in plan.absorbed)]))

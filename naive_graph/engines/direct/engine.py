@@ -121,16 +121,14 @@ def forward(tables: Tables, targets: Sequence[int], fed: Mapping[int, float], wa
 def backward(tables: Tables, targets: Sequence[int], warn: bool) -> array[float] | None:
     """The gradients of the sum of the targets, of all rows; None where it did not run."""
     cached_order = tables.cache.get((KEY,))  # what forward sorted serves, unless a target was absorbed
-    status, grads = (
-        (kernel.UNSORTED, NOWHERE)
-        if cached_order is None
-        else run_reverse_sweep(tables, cached_order, targets, None, warn)
-    )
+    status, grads = kernel.UNSORTED, NOWHERE
+    if cached_order is not None:
+        status, grads = run_reverse_sweep(tables, cached_order, targets, None, warn)
     if status == kernel.UNSORTED:
         order = sort_for(tables, targets)
-        status, grads = (
-            (kernel.ELSEWHERE, NOWHERE) if order is None else run_reverse_sweep(tables, order, targets, None, warn)
-        )
+        if order is None:
+            return None
+        status, grads = run_reverse_sweep(tables, order, targets, None, warn)
     return grads if status == 0 else None
 
 

@@ -107,9 +107,9 @@ def _splitjoins_to_fold(flow: Any, fold: object) -> set[str]:
     if isinstance(fold, bool):
         return splitjoins if fold else set()
     wanted: set[Any] = set(fold) if isinstance(fold, (list, tuple, set)) else {fold}
-    for wrong in wanted - splitjoins:
+    if unknown := wanted - splitjoins:
         existing = ", ".join(sorted(splitjoins)) or "none"
-        raise DrawingError(f"fold={wrong!r}: no splitjoin has that name. There are {existing}.")
+        raise DrawingError(f"fold={next(iter(unknown))!r}: no splitjoin has that name. There are {existing}.")
     return wanted
 
 
