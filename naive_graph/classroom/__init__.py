@@ -2,7 +2,7 @@
 
 cases             test cases: every small graph, random graphs, edge cases
 run_answer        runs an answer in isolation, with limits
-exercise          an exercise: solution, test cases, and misconceptions as patches of the solution
+exercise          an exercise: solution, test cases, and misconceptions as wrong programs
 misconceptions    diagnoses a wrong answer by its outcomes
 exercises         the exercises themselves
 judging           the verdict: right or not, the smallest failing case, the mistake

@@ -287,6 +287,7 @@ def _ask_graph(recipe: GraphRecipe, arrange: Callable[..., tuple[Any, ...]], nam
 
 @lru_cache(1000)
 def _twins(recipe: GraphRecipe, names: str) -> list[PlainNode]:
+    """The nodes of a recipe, cached: for other names there are others, since `_ask_graph` names them."""
     return recipe.twins()
 
 

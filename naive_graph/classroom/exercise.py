@@ -214,7 +214,7 @@ class Exercise:
         return done and self.accepts(place, outcome.value)
 
     def same_mistake(self, place: int, one: AnswerOutcome, other: AnswerOutcome) -> bool:
-        """Whether two outcomes show the same mistake. Two exceptions count as the same, unless one is in BLUNDERS."""
+        """Whether two outcomes show the same mistake: exceptions do if of one kind, or if neither is a careless one."""
         if one.kind != "gave" or other.kind != "gave":
             kinds = [outcome.error.partition(":")[0] for outcome in (one, other)]
             return one.kind == other.kind and (kinds[0] == kinds[1] or not CARELESS_ERRORS & set(kinds))

@@ -31,9 +31,8 @@ from ..errors import LessonError, NaiveGraphError
 from .lessons import TERM, lessons_of_the_package, notebook_bytes, without_outputs
 
 PO_ENTRY = re.compile(r'^msgid ((?:".*"\n)+)msgstr ((?:".*"(?:\n|\Z))+)', re.MULTILINE)
-MESSAGE_CALL = re.compile(
-    r"(check|check_tiny|start_tiny|predict|hint|progress)\("
-)  # a cell whose output is our message
+# A cell whose output is our message.
+MESSAGE_CALL = re.compile(r"(check|check_tiny|start_tiny|predict|hint|progress)\(")
 HOLE = re.compile(r"\{(\w*)\}")  # stands for a changing part of a template
 MESSAGE_LINE = re.compile(r"^  \* .*(?:\n    .*)*|^.+$", re.MULTILINE)  # a list item goes with its indented lines
 PARAGRAPH_BREAK = re.compile(r"(\n\n+|^```.*?^```$)", re.MULTILINE | re.DOTALL)  # blank lines, or a program
@@ -151,10 +150,8 @@ class Catalogue:
         fit then. any_parts: allow it, for parts such as the message of one of Python's errors.
         """
         text = text.strip()
-        for form in (
-            text,
-            text[:1].swapcase() + text[1:],
-        ):  # an entry may begin with a small letter, if it can stand inside a sentence
+        # An entry may begin with a small letter, if it can stand inside a sentence.
+        for form in (text, text[:1].swapcase() + text[1:]):
             if form in self.texts:
                 return self.texts[form]
         for piece, template in self.templates:

@@ -11,7 +11,6 @@ Values are JSON, as run_answer.to_json_value makes it: numbers, lists, {"text": 
 
 from __future__ import annotations
 
-import itertools
 import json
 import math
 import re
@@ -26,11 +25,8 @@ from .mutation import send_changes
 from .run_answer import AnswerOutcome, Asked, parse_outcome, run_all_cases, run_isolated
 
 MISCONCEPTIONS = tomllib.loads(Path(__file__).with_name("misconceptions.toml").read_text(encoding="utf-8"))
-SENTENCES, RELATIONS, RAISED = (
-    MISCONCEPTIONS["slips"],
-    MISCONCEPTIONS["relations"],
-    MISCONCEPTIONS["raised"],
-)  # each in order: the surest first
+# Each in order: the surest first.
+SENTENCES, RELATIONS, RAISED = MISCONCEPTIONS["slips"], MISCONCEPTIONS["relations"], MISCONCEPTIONS["raised"]
 FIRST_TRIED = 4  # every change is tried on about so many wrong cases; only those that pass them, on all cases
 
 
@@ -44,7 +40,7 @@ class TriedChange(NamedTuple):
 
 
 class AnswerRunner(Protocol):
-    """Runs an answer runner to confirm a diagnosis, where it ran before: in this process or in the sandbox."""
+    """Runs an answer again to confirm a diagnosis, where it ran before: in this process or in the sandbox."""
 
     def ask(self, exercises: list[Exercise]) -> Iterable[Asked]:
         """The outcomes in each variant of the exercise (other or fewer cases); [] for one that could not run."""
@@ -84,10 +80,7 @@ def find_repair(exercise: Exercise, outcome_pairs: Asked, runner: AnswerRunner) 
     """
     wrong = [i for i, (first, _) in enumerate(outcome_pairs) if not exercise.right(i, first)]
     if exercise.text or not wrong:
-        return (
-            "",
-            "",
-        )  # a part of tiny is no single function; and what is wrong only the second time has no case here
+        return "", ""  # a part of tiny is no single function; what is wrong only the second time has no case here
     stride = math.ceil(len(wrong) / FIRST_TRIED)
     few_cases = wrong[::stride]
     numbers = [change.number for change in _passing_changes(exercise.at(few_cases), runner, [])]
@@ -99,8 +92,11 @@ def find_repair(exercise: Exercise, outcome_pairs: Asked, runner: AnswerRunner) 
 
 def _passing_changes(exercise: Exercise, runner: AnswerRunner, only: list[int]) -> list[TriedChange]:
     """The changes that make the answer right in all cases of this exercise. only: numbers to try; [] for all."""
-    known = [change for change in runner.ask_changed(exercise, only) if change.kind in SENTENCES]
-    return [change for change in known if all(itertools.starmap(exercise.right, enumerate(change.outcomes)))]
+    return [
+        change
+        for change in runner.ask_changed(exercise, only)
+        if change.kind in SENTENCES and all(exercise.right(i, outcome) for i, outcome in enumerate(change.outcomes))
+    ]
 
 
 def find_relation(exercise: Exercise, outcome_pairs: Asked) -> tuple[str, str]:
@@ -127,14 +123,8 @@ def find_relation(exercise: Exercise, outcome_pairs: Asked) -> tuple[str, str]:
 
 
 LIST_RELATIONS = {
-    "first_wrong",
-    "last_wrong",
-    "right_at_first",
-    "right_at_last",
-    "another_order",
-    "some_missing",
-    "too_much",
-}
+    "first_wrong", "last_wrong", "right_at_first", "right_at_last", "another_order", "some_missing", "too_much",
+}  # fmt: skip
 Pairs = list[tuple[Any, Any]]  # (wrong value, right value)
 
 

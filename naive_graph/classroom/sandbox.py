@@ -62,12 +62,8 @@ SYSTEM = (
     "/usr", "/lib", "/lib32", "/lib64", "/bin", "/etc/ld.so.cache", "/etc/alternatives", "/nix/store", "/gnu/store",
 )  # fmt: skip
 DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom")
-CAPABILITIES = (
-    "CAP_SYS_ADMIN",
-    "CAP_SETUID",
-    "CAP_SETGID",
-    "CAP_KILL",
-)  # the child drops them before it runs a learner's code
+# The child drops them before it runs a learner's code.
+CAPABILITIES = ("CAP_SYS_ADMIN", "CAP_SETUID", "CAP_SETGID", "CAP_KILL")
 TRUST_HINT = "Grade with --trust if you have read what was handed in: then it runs with all your rights."
 
 
@@ -104,9 +100,8 @@ def _bwrap_command(nothing: str, hide: Iterable[str]) -> list[str]:
     command += [word for right in rights for word in ("--cap-add", right)]
     shown = _python_folders()
     for path in (*SYSTEM, *DEVICES, *shown):
-        parents = list(Path(path).parents)[
-            -2::-1
-        ]  # made here: bubblewrap would make them readable only for their owner
+        # Made here: bubblewrap would make them readable only for their owner.
+        parents = list(Path(path).parents)[-2::-1]
         command += [word for parent in parents for word in ("--dir", str(parent))]
         if os.path.islink(path):
             command += ["--symlink", os.readlink(path), path]

@@ -68,10 +68,10 @@ class Expressions:
             key = tuple([x.hex() if type(x) is float else x for x in operands])
         expression = memory.get(key)
         if expression is None:
-            law = REWRITES.get(rule.name)
-            simpler = None if law is None else law(*operands)
-            if simpler is not None:
-                return simpler
+            rewrite = REWRITES.get(rule.name)
+            rewritten = None if rewrite is None else rewrite(*operands)
+            if rewritten is not None:
+                return rewritten
             expression = memory[key] = Expression(self, None, rule, operands)
             self.planned.append(expression)
         return expression

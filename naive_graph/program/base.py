@@ -53,7 +53,7 @@ MOST_SHOWN = 20_000  # of a graph with more nodes, a notebook does not show the 
 
 
 class Answer(NamedTuple):
-    """What a Program backend.
+    """What a Program answers.
 
     value: a float, or an array with one for each sample; of several outputs, a
     list of these. gradient: an array with one float for each node of wrt; with a

@@ -180,7 +180,7 @@ def _split_arguments(arguments: tuple[Argument, ...]) -> tuple[list[Any], dict[s
 
 
 def _find_argument(arguments: tuple[Argument, ...], which: int | str | None) -> Any:
-    """The token of an argument: by position that of its value, by name that of its name; None if it is not there."""
+    """Where an argument stands in the text: the value at a position, or the name; None if there is none."""
     if isinstance(which, int) and which < len(arguments):
         return arguments[which].value
     return next((argument.name for argument in arguments if argument.name and argument.name.text == which), None)

@@ -210,8 +210,8 @@ class Composite(Dataflow):
         times = dict.fromkeys(self.operators, 0)
 
         def can_fire(name: str) -> bool:
-            rates = input_rates[name]
-            return bool(rates) and all(len(queues[stream_name]) >= peek for stream_name, _, peek in rates)
+            reads = input_rates[name]
+            return bool(reads) and all(len(queues[stream_name]) >= peek for stream_name, _, peek in reads)
 
         for name in ready_operators(self, can_fire):
             windows = {each: np.array([*islice(queues[each], peek)]) for each, _, peek in input_rates[name]}

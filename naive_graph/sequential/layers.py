@@ -32,8 +32,8 @@ class Layer:
         kind, no_default = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.empty
         parameters = []
         for name, _, default in cls.fields:
-            default = no_default if default is REQUIRED else default
-            parameters.append(inspect.Parameter(name, kind, default=default))
+            shown = no_default if default is REQUIRED else default
+            parameters.append(inspect.Parameter(name, kind, default=shown))
         cls.__signature__ = inspect.Signature(parameters)
 
     def __init__(self, *given: Any, **named: Any) -> None:

@@ -158,8 +158,8 @@ class Sequential(Network):
         network._arithmetic = self.arithmetic
         size = self.batch_size if batch_size is None else batch_size
         network.batch_size, _ = validate_field(WHO, BATCH, size), validate_field(WHO, RATE, self.learning_rate)
-        are_frozen = not all(parameter.updated for parameter in self.parameters)
-        if policy != "serial" and (self.weight_decay_lambda or are_frozen):
+        has_frozen = not all(parameter.updated for parameter in self.parameters)
+        if policy != "serial" and (self.weight_decay_lambda or has_frozen):
             raise TrainingError("A pipeline knows no weight decay and no frozen parameters. Train it serially.")
         return network
 

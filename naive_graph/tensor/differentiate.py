@@ -31,9 +31,8 @@ from .sparse_selector import identity
 
 Predecessors = Callable[[TensorNode], Iterable[TensorNode]]  # a node's predecessors in a traversal
 SOURCES: Predecessors = attrgetter("sources")  # by composition
-BACKWARD_SOURCES: Predecessors = attrgetter(
-    "backward_sources"
-)  # by backward kernels where nodes have them, else by composition
+# By backward kernels where nodes have them, else by composition.
+BACKWARD_SOURCES: Predecessors = attrgetter("backward_sources")
 
 
 def ancestors(

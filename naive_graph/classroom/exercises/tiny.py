@@ -113,11 +113,11 @@ TINY = [
 ]
 
 
-# --- behind walls -----------------------------------------------------------------
+# --- grading ----------------------------------------------------------------------
 
 
 def graded_part(name: str) -> Exercise | None:
-    """A part as a class is graded; None for what is no part."""
+    """The part of tiny.py with this name, on which a class can be graded; None for another name."""
     return next((part for part in TINY[:-1] if part.name == name), None)
 
 

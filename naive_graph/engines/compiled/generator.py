@@ -35,7 +35,7 @@ from .schedule import ONE, DenseLayer, Outer, Section, Step, operands_of, schedu
 BLOCK = 64  # samples of a block: they are computed together
 TWO = 2 * LANES  # samples that a layer computes at once: lines are padded to a multiple
 WIDE = 12  # a scalar dot of more terms calls a kernel: straight-line code would be long
-SHORT_LOOP = 128  # operands of a descent's step that becomes a loop of its own, and for which LLVM's optimiser pays
+SHORT_LOOP = 128  # the most operands of a descent's step that becomes a loop in registers, by LLVM's optimiser
 PARAMETERS = "ptr %values, ptr %scalars, ptr %base, i64 %count, ptr %kernels, ptr %sums, ptr %terms"
 DECLARED = "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"
 SPLAT = "<8 x i32> zeroinitializer"

@@ -254,7 +254,7 @@ KNOWN_TO_LLVM = {name: f"llvm.{name}.f64" for name in ("sqrt", "copysign", "fabs
 
 
 def traceable(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A version of the function that can be called with registers (`emit.Emitted`)."""
+    """A version of the function that can be called with registers (`Emitted`)."""
     if isinstance(function, BuiltinFunctionType):
         return function if function.__module__ == builtins.__name__ else _math_call(function)
     if isinstance(function, FunctionType) and function.__globals__ in (vars(ieee), vars(catalogue)):

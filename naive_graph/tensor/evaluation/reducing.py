@@ -12,7 +12,7 @@ from typing import Any
 from .arrays import Array, namespace
 from .entries import fill_like, mask_to_floats, where
 
-LARGEST = ("maximum", "first_maximum", "peak")  # rules with one value and different derivatives
+LARGEST = ("maximum", "first_maximum", "peak")  # their value is the largest entry; they differ in the derivative
 
 
 def reduce_array(rule: str, x: Array, count: int) -> Array:

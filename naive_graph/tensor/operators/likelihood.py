@@ -83,8 +83,12 @@ def _pick_at_run_time(
         counts = LinearNode("mul", ids, (*ids, of_class), (of_class,), hot, weight)
     if ignore_index is not None:
         mask = not_equal(target, float(ignore_index))
-        chosen = map_entries(lambda k, v: where(k, v, 0.0), mask, chosen)
-        counts = mask if counts is None else map_entries(lambda k, v: where(k, v, 0.0), mask, counts)
+
+        def masked(values: TensorNode) -> TensorNode:
+            return map_entries(lambda k, v: where(k, v, 0.0), mask, values)
+
+        chosen = masked(chosen)
+        counts = mask if counts is None else masked(counts)
     return chosen, counts
 
 

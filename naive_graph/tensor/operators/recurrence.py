@@ -100,7 +100,7 @@ def scan_directions(
             biases = [gate_slice(both, first, hidden, gates) for first in (0, gates)]
         step_inputs = with_bias(projected, biases[0])
         step_inputs = step_inputs if separate_bias else with_bias(step_inputs, biases[1])
-        shared = [slicing.index_axis(weights, 0, direction_index) for weights in (r, peepholes) if weights is not None]
+        shared = [slicing.index_axis(each, 0, direction_index) for each in (r, peepholes) if each is not None]
         shared += [biases[1]] if separate_bias and b is not None else []
         first = LeafNode.constant(np.zeros((batch, hidden)))
         initial_states = [first if state is None else slicing.index_axis(state, 0, direction_index) for state in states]

@@ -64,7 +64,7 @@ def group_by_line(tables: Tables, rows: Iterable[int]) -> Alike:
     groups: dict[tuple[str, int], list[int]] = defaultdict(list)
     for row in sorted(rows):
         if tables.name(row):
-            continue  # counted, a named sum that a longer one took over would number the sums of a drawing alone
+            continue  # walks lack a named sum that a longer one absorbed: counted, it would number drawings otherwise
         origin = tables.origin(row)
         key = id(origin.code), origin.instruction
         if key not in lines:
