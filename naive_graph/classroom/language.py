@@ -134,16 +134,16 @@ class Catalogue:
 
         Last of all a template is tried whose parts may be anything. What has no translation stays.
         """
-        translation = self.known(text)
+        translation = self.find_translation(text)
         if translation is not None:
             return translation
         for end in sorted((match.end() for match in re.finditer(r"[.?!:] ", text)), reverse=True):
-            prefix = self.known(text[: end - 1])
+            prefix = self.find_translation(text[: end - 1])
             if prefix is not None:
                 return prefix + self._translate_sentences(text[end:])
-        return self.known(text, any_parts=True) or text
+        return self.find_translation(text, any_parts=True) or text
 
-    def known(self, text: str, *, any_parts: bool = False) -> str | None:
+    def find_translation(self, text: str, *, any_parts: bool = False) -> str | None:
         """The translation of a text that is an entry or matches a template; None if there is none.
 
         A part of a template is normally not several sentences without a translation: another, shorter template may
@@ -228,7 +228,7 @@ def translate_lesson(notebook: dict[str, Any], lesson: Path, language: str) -> d
     for cell, next_cell in zip(cells, [*cells[1:], {"source": ""}]):
         if cell["cell_type"] == "markdown":
             parts = PARAGRAPH_BREAK.split(TERM.sub(r"\1", "".join(cell["source"])))
-            parts[::2] = [catalogue.known(part) or part for part in parts[::2]]
+            parts[::2] = [catalogue.find_translation(part) or part for part in parts[::2]]
             below = docstring_paragraphs("".join(next_cell["source"]))
             docstring_texts = [catalogue.texts[text] for text in below if text in catalogue.texts]
             cell["source"] = "\n\n".join(["".join(parts), *docstring_texts]).splitlines(keepends=True)

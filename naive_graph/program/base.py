@@ -150,9 +150,9 @@ class ProgramBase(Suggesting):
                     if answer is not None:
                         return _make_answer(Answer, answer)
                     path.close()
-        return self._call_checked(feed, inputs)
+        return self._call_with_checks(feed, inputs)
 
-    def _call_checked(self, feed: Feed | None, inputs: Sequence[Any]) -> Answer:
+    def _call_with_checks(self, feed: Feed | None, inputs: Sequence[Any]) -> Answer:
         """Answer by the slow path: check everything, find or make the backend, and prepare the fast path."""
         with self._lock:
             self._check_not_stale()

@@ -55,7 +55,9 @@ class Costs:
         return sum(self.work.values())
 
 
-def measured(network: Network, flow: Dataflow | None = None, repeats: int = 20, lock: float | None = None) -> Costs:
+def measure_costs(
+    network: Network, flow: Dataflow | None = None, repeats: int = 20, lock: float | None = None
+) -> Costs:
     """Measure the operators' costs on this machine: medians over firings of a random block.
 
     A stream costs MESSAGE for each block. lock: the contention, measured unless given.
@@ -182,7 +184,7 @@ def measure_and_partition(network: Network, workers: int, pays: bool = True) -> 
     """
     network.blocks = max(1, -(-workers // 2))
     flow = split_large_operators(network, workers)
-    costs = measured(network, flow, 3)
+    costs = measure_costs(network, flow, 3)
     return partition(flow, workers, costs if pays else replace(costs, lock=0.0)), costs
 
 

@@ -39,7 +39,7 @@ from naive_graph import Sequential
 from naive_graph.sequential import Activation, Conv2D, Dense, MaxPooling2D, expand, partition
 from naive_graph.sequential import workers as on_workers
 from naive_graph.sequential.on_dask import on_dask
-from naive_graph.sequential.partitioning import measure_and_partition, measured
+from naive_graph.sequential.partitioning import measure_and_partition, measure_costs
 from naive_graph.sequential.weight_staleness import doubled, in_series
 from naive_graph.sequential.workers import PipelineWorker, in_threads
 from naive_graph.views import gantt
@@ -108,7 +108,7 @@ def pipeline(plot=None):
     large = Sequential(layers, 784, 0.05, 16, "crossEntropy", "glorotUniform")
     x, y = large.samples(random.random((160, 784)), random.integers(0, 10, 160))
     flow = expand(large)
-    costs = measured(large, flow)
+    costs = measure_costs(large, flow)
     chosen = partition(flow, 2, costs)
     print(chosen)
     print(f"a firing of `copy`, which does nothing: {1e6 * costs.work['copy']:.0f} us")
@@ -130,7 +130,7 @@ def pipeline(plot=None):
         ran = in_threads(large, doubled(large.weights), x[:24], y[:24], "delayed", chosen.parts, timed=True)
         gantt(ran, "Firings of a pipeline on two threads, in real time", save=plot)
     fine = expand(large, decompose=True, grain=64)
-    print(table(curves(large, fine, measured(large, fine, 3), (2, 4, 8, 16, 100, 1000), 160)))
+    print(table(curves(large, fine, measure_costs(large, fine, 3), (2, 4, 8, 16, 100, 1000), 160)))
 
 
 def networks():
@@ -163,7 +163,7 @@ def beside_prediction(counts, plot):
         model.blocks = 4
         fine = expand(model, decompose=True, grain=max(4, int(model.size**0.5) // 76))
         shares = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1000)
-        drawn[name] = curves(model, fine, measured(model, fine, 2, lock=0.0), shares, len(x)), measured_ones
+        drawn[name] = curves(model, fine, measure_costs(model, fine, 2, lock=0.0), shares, len(x)), measured_ones
     write_table(rows)
     draw_scaling(drawn, plot)
 

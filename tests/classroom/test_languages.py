@@ -77,7 +77,7 @@ def kept(text: str) -> list[list[str]]:
 def test_every_paragraph_of_a_lesson_is_translated(wished: str, lesson: Path) -> None:
     known = language.lesson_catalogue(lesson, wished)
     texts = [each for cell in cells(lesson, "markdown") for each in paragraphs(cell)]
-    assert [each for each in texts if known.known(each) is None] == []
+    assert [each for each in texts if known.find_translation(each) is None] == []
 
 
 @every_lesson
@@ -137,7 +137,10 @@ def test_the_glossary_has_the_terms_the_examples_and_the_lessons_of_the_english_
     assert [term for mine, term in zip(*terms) if term.casefold() not in mine.casefold()] == []
     assert programs(here) == programs(there)
     titles = {cells(lesson, "markdown")[0].splitlines()[0]: lesson for lesson in FOLDER.glob("*.ipynb")}
-    known = {title: language.lesson_catalogue(lesson, wished).known(title) or "" for title, lesson in titles.items()}
+    known = {
+        title: language.lesson_catalogue(lesson, wished).find_translation(title) or ""
+        for title, lesson in titles.items()
+    }
     named = [known[f"# {title}"].removeprefix("# ") for title in re.findall(r"^In \*(.+)\*\.$", there, re.MULTILINE)]
     assert [re.findall(r"\*([^*\n]+)\*", entry)[-1] for entry in here.split("\n## ")[1:]] == named
 
@@ -184,7 +187,7 @@ def test_a_message_is_found_whatever_stands_in_its_holes(wished: str) -> None:
     catalogue = message_catalogue(wished)
     for text, said in catalogue.texts.items():
         put = {name or str(place): f"<{place}>" for place, name in enumerate(HOLE.findall(text))}
-        assert catalogue.known(filled(text, put)) == filled(said, put)
+        assert catalogue.find_translation(filled(text, put)) == filled(said, put)
 
 
 def filled(text: str, put: dict[str, str]) -> str:

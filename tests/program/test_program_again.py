@@ -66,7 +66,7 @@ def test_a_batch_fed_again_gets_the_answer_of_a_new_program(rows, samples, engin
         for _ in range(4):
             x, y = rng.normal(size=(samples, 3)), rng.normal(size=samples)
             found = program(x, y)
-            assert shown(found) == shown(program._call_checked(None, (x, y)))
+            assert shown(found) == shown(program._call_with_checks(None, (x, y)))
 
 
 @pytest.mark.parametrize("samples", [1, 3, 8, 13, 40, 300])
@@ -83,7 +83,7 @@ def test_single_numbers_given_again_get_the_answer_of_the_long_way(samples, engi
         for _ in range(4):
             w.value = rng.normal()
             given = rng.normal(size=samples + 1), rng.normal(size=samples + 1)
-            assert shown(program(*given)) == shown(program._call_checked(None, given))
+            assert shown(program(*given)) == shown(program._call_with_checks(None, given))
 
 
 def test_a_place_holder_that_is_not_given_keeps_its_number():
@@ -112,7 +112,7 @@ def test_arrays_of_float32_take_the_short_way_too(long_ways):
     (ps, qs), w = ([PlaceHolder() for _ in range(3)] for _ in range(2)), Variable(0.1)
     for data, xs in ((rng.normal(size=(10, 3)), ps), (rng.normal(size=3), qs)):
         fresh, program = (Program(total(w * xs[0] + xs[2]), [w], inputs=[xs]) for _ in range(2))
-        expected = [shown(fresh._call_checked(None, [data.astype(kind)])) for kind in KINDS]
+        expected = [shown(fresh._call_with_checks(None, [data.astype(kind)])) for kind in KINDS]
         long_ways.clear()
         for _ in range(3):
             assert [shown(program(data.astype(kind))) for kind in KINDS] == expected
@@ -150,7 +150,7 @@ def test_batches_of_changing_length_are_understood(rows):
         garbage = []
         for samples in (5, 5, 5, 3, 5, 5, 5, 137, 5, 8, 8, 8, 5, 9, 9, 9, 1, 1, 1, 9):
             x, y = np.arange(3.0 * samples).reshape(-1, 3), np.arange(1.0 * samples)
-            assert shown(program(x, y)) == shown(fresh._call_checked(None, (x, y)))
+            assert shown(program(x, y)) == shown(fresh._call_with_checks(None, (x, y)))
             garbage += [np.full(size, np.nan) for size in range(1, 200)]  # where memory was let go
 
 
@@ -251,7 +251,7 @@ def test_a_line_for_each_sample_comes_as_on_the_long_way(outputs, width, samples
             x = random.normal(size=(samples, width))
             found = program(x)
             before.append((found, shown_deeply(found)))
-            assert shown_deeply(found) == shown_deeply(program._call_checked(None, (x,)))
+            assert shown_deeply(found) == shown_deeply(program._call_with_checks(None, (x,)))
         assert all(shown_deeply(found) == then for found, then in before)  # what was answered stays as it was
 
 

@@ -15,7 +15,7 @@ from naive_graph.sequential.model import Sequential
 from naive_graph.sequential.partitioning import (
     Costs,
     count_multiplications,
-    measured,
+    measure_costs,
     partition,
     run_costs,
     split_large_operators,
@@ -43,7 +43,7 @@ def test_no_division_into_runs_is_better(work, streams, workers):
 
 
 def test_measured_costs_are_of_every_operator_and_stream():
-    costs = measured(NETWORK, repeats=2)
+    costs = measure_costs(NETWORK, repeats=2)
     assert costs.work.keys() == FLOW.operators.keys() and costs.stream.keys() == FLOW.streams.keys()
     assert min(costs.work.values()) > 0 and costs.serial == pytest.approx(sum(costs.work.values()))
 
@@ -56,7 +56,7 @@ def test_a_wrong_number_of_workers_is_refused(workers):
 
 
 def test_costs_of_the_parts_of_splitjoins_are_measured_too():
-    assert np.isfinite(list(measured(NETWORK, NETWORK.expand(True, 2), 1).work.values())).all()
+    assert np.isfinite(list(measure_costs(NETWORK, NETWORK.expand(True, 2), 1).work.values())).all()
 
 
 def test_threads_that_wait_for_one_lock_are_not_worth_a_second_worker():
@@ -76,7 +76,7 @@ def test_a_fit_divides_by_itself_and_says_where_one_worker_is_as_fast(monkeypatc
         def on_a_quiet_machine(network, flow, *wishes, lock=lock):
             return Costs(dict.fromkeys(flow.operators, 1.0), dict.fromkeys(flow.streams, 0.01), lock)
 
-        monkeypatch.setattr(partitioning, "measured", on_a_quiet_machine)
+        monkeypatch.setattr(partitioning, "measure_costs", on_a_quiet_machine)
         network, _, _ = small()
         network.fit(x, y, workers="threads")
         assert same(network.weights, serial.weights)
@@ -119,7 +119,7 @@ def test_what_is_measured_changes_no_bit_of_a_training(two_cores, data):
         network.fit(x, y, workers="threads", progress=False)
         return network.weights
 
-    two_cores.setattr(partitioning, "measured", on_a_busy_machine)
+    two_cores.setattr(partitioning, "measure_costs", on_a_busy_machine)
     assert same(trained(), trained())
 
 

@@ -9,7 +9,7 @@ from written_networks import same
 from naive_graph.sequential import expand, schedule
 from naive_graph.sequential.layers import Activation, AveragePooling2D, Conv2D, Dense, Dropout, MaxPooling2D
 from naive_graph.sequential.model import Sequential
-from naive_graph.sequential.partitioning import Partition, measured, partition
+from naive_graph.sequential.partitioning import Partition, measure_costs, partition
 from naive_graph.sequential.sdf_runtime import NetworkMachine, firings
 from naive_graph.sequential.weight_staleness import doubled, in_series
 from naive_graph.sequential.workers import in_threads
@@ -53,7 +53,9 @@ def test_taken_apart_a_training_differs_from_the_whole_ones_by_rounding():
     apart, _, _ = pictures()
     flow = expand(apart, decompose=True, grain=2)
     whole.fit(x, y, epochs=2, policy="delayed", progress=False)
-    apart.fit(x, y, epochs=2, workers="threads", partition=partition(flow, 2, measured(apart, flow, 1)), progress=False)
+    apart.fit(
+        x, y, epochs=2, workers="threads", partition=partition(flow, 2, measure_costs(apart, flow, 1)), progress=False
+    )
     for one, other in zip(whole.weights, apart.weights):
         for name in one:
             np.testing.assert_allclose(other[name], one[name], rtol=1e-12, atol=1e-12)

@@ -118,7 +118,7 @@ def _slid() -> Iterator[tuple[Any, ...]]:
         yield *(_rows(chance, *each) for each in ((tall, wide), (high, broad), (p, q))), stride, padding
 
 
-def _unpadded() -> Iterator[tuple[Any, ...]]:
+def _cases_without_padding() -> Iterator[tuple[Any, ...]]:
     return ((x, w, delta, stride) for x, w, delta, stride, padding in _slid() if not padding)
 
 
@@ -134,9 +134,9 @@ def _pooled() -> Iterator[tuple[Any, ...]]:
 
 CONVOLVE = Exercise(convolve, lambda: ((x, w, stride, padding) for x, w, _, stride, padding in _slid()))
 INPUT_GRADIENT = Exercise(
-    input_gradient, lambda: ((delta, w, stride, len(x), len(x[0])) for x, w, delta, stride in _unpadded())
+    input_gradient, lambda: ((delta, w, stride, len(x), len(x[0])) for x, w, delta, stride in _cases_without_padding())
 )
 KERNEL_GRADIENT = Exercise(
-    kernel_gradient, lambda: ((x, delta, stride, len(w), len(w[0])) for x, w, delta, stride in _unpadded())
+    kernel_gradient, lambda: ((x, delta, stride, len(w), len(w[0])) for x, w, delta, stride in _cases_without_padding())
 )
 POOL_GRADIENT = Exercise(pool_gradient, _pooled)

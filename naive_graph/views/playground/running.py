@@ -194,14 +194,14 @@ def compiled() -> bytes:
     package_folder = Path(__file__).parents[2]
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
-        for path in _list_imported(package_folder):
+        for path in _list_imported_files(package_folder):
             compileall.compile_file(path, quiet=2, force=True, invalidation_mode=PycInvalidationMode.UNCHECKED_HASH)
             for bytecode_file in (path.parent / "__pycache__").glob(f"{path.stem}.{sys.implementation.cache_tag}.pyc"):
                 archive.write(bytecode_file, bytecode_file.relative_to(package_folder))
     return buffer.getvalue()
 
 
-def _list_imported(package_folder: Path) -> Iterator[Path]:
+def _list_imported_files(package_folder: Path) -> Iterator[Path]:
     files = {Path(file_name) for module in [*sys.modules.values()] if (file_name := getattr(module, "__file__", None))}
     return (path for path in sorted(files) if path.is_relative_to(package_folder))
 
