@@ -1,5 +1,6 @@
 """Every test starts from an empty graph, and leaves the session's as it was."""
 
+import gc
 import os
 import signal
 from importlib.util import find_spec
@@ -183,6 +184,13 @@ def engine(request):
     Setting.rows_run = 0  # what ran in other tests has no say in which engine runs in this one
     yield Setting.default
     Setting.default = before
+
+
+@pytest.fixture(autouse=True, scope="module")
+def what_was_there_is_not_collected_again():
+    """The collector leaves alone what other files left behind, millions of objects: pytest's, torch's, and caches."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True, scope="session")
