@@ -1,13 +1,14 @@
-// Colours the cells of %%sequential where they stand: by highlights, which change nothing of the editor.
-// Called in the output of such a cell, with the words by their kinds as one pattern.
+// Highlights the program of a %%sequential cell in JupyterLab's editor. The CSS Custom Highlight API colours ranges of
+// text without changing the editor's elements. notebook.py puts this function into the cell's output, and calls it there.
+// pattern: a regular expression with a named group for each kind of token, such as (?<comment>...).
 ((pattern) => {
-  const shown = document.currentScript?.parentElement;
-  const cell = shown?.closest(".jp-CodeCell");
+  const output = document.currentScript?.parentElement;
+  const cell = output?.closest(".jp-CodeCell");
   if (!cell || !window.CSS?.highlights || !cell.querySelector(".cm-content")) return;
-  const cells = (window.naiveGraphCells ??= new Set());
+  const editors = (window.naiveGraphCells ??= new Set());  // of all %%sequential cells on the page
 
-  // The text of a cell without its first line, and each of its text nodes with the place where that begins.
-  function read(editor) {
+  // The text of an editor without its first line, and its text nodes as pairs [offset in the text, node].
+  function readEditor(editor) {
     const nodes = [];
     let text = "";
     for (const line of [...editor.querySelectorAll(".cm-line")].slice(1)) {
@@ -21,31 +22,37 @@
     return [text, nodes];
   }
 
-  function rangesOf(start, end, nodes) {
-    return nodes.flatMap(([at, node]) => {
-      const [from, to] = [Math.max(start, at), Math.min(end, at + node.length)];
-      return from < to ? [new StaticRange({ startContainer: node, startOffset: from - at, endContainer: node, endOffset: to - at })] : [];
+  // The ranges of text nodes that lie between two offsets of the text.
+  function rangesBetween(start, end, nodes) {
+    return nodes.flatMap(([offset, node]) => {
+      const [from, to] = [Math.max(start, offset), Math.min(end, offset + node.length)];
+      if (from >= to) return [];
+      return [new StaticRange({
+        startContainer: node, startOffset: from - offset, endContainer: node, endOffset: to - offset,
+      })];
     });
   }
 
-  // Highlights are of the whole page, so all cells are read again.
-  function paint() {
-    const found = {};
-    for (const each of cells) {
-      if (!each.isConnected) cells.delete(each);
-      const [text, nodes] = read(each);
-      if (!each.textContent.startsWith("%%sequential")) continue;
+  // A highlight belongs to the whole page, so all editors are read again.
+  function highlightAll() {
+    const rangesByKind = {};
+    for (const editor of editors) {
+      if (!editor.isConnected) editors.delete(editor);
+      const [text, nodes] = readEditor(editor);
+      if (!editor.textContent.startsWith("%%sequential")) continue;
       for (const match of text.matchAll(new RegExp(pattern, "g")))
-        for (const [kind, word] of Object.entries(match.groups))
-          if (word) (found[kind] ??= []).push(...rangesOf(match.index, match.index + word.length, nodes));
+        for (const [kind, token] of Object.entries(match.groups))
+          if (token) (rangesByKind[kind] ??= []).push(...rangesBetween(match.index, match.index + token.length, nodes));
     }
-    for (const [kind, ranges] of Object.entries(found)) CSS.highlights.set(`ng-${kind}`, new Highlight(...ranges));
+    for (const [kind, ranges] of Object.entries(rangesByKind)) CSS.highlights.set(`ng-${kind}`, new Highlight(...ranges));
   }
 
   const editor = cell.querySelector(".cm-content");
-  if (!cells.has(editor)) new MutationObserver(paint).observe(editor, { childList: true, characterData: true, subtree: true });
-  cells.add(editor);
+  if (!editors.has(editor)) {
+    new MutationObserver(highlightAll).observe(editor, { childList: true, characterData: true, subtree: true });
+  }
+  editors.add(editor);
   cell.classList.add("ng-program");
-  shown.querySelector("pre").hidden = true; // it would say the same again
-  paint();
+  output.querySelector("pre").hidden = true;  // the highlighted copy, which the editor makes superfluous
+  highlightAll();
 })

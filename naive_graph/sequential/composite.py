@@ -65,7 +65,7 @@ class Composite(Dataflow):
     def __init__(self, name: str = "Main") -> None:
         super().__init__([], name)
         self.watched = self._watch_run
-        self.begin: dict[str, Callable[[], Work]] = {}  # operator -> a factory of its function, called once per run
+        self.work_factories: dict[str, Callable[[], Work]] = {}  # operator -> makes its function, once per run
         self.networks: dict[str, Network] = {}  # operator -> the network that it trains
         self.values: dict[str, Array] = {}  # "operator()" -> the numbers of a source
 
@@ -95,8 +95,8 @@ class Composite(Dataflow):
             says = "an operator without an input is a source" if callable(work) else "it is a function of windows"
             raise SequentialError("ARG_TYPE", f"{says}, not {shortened(work)}.", "work")
         operator_name = name or getattr(work, "__name__", "operator").strip("<>")
-        begin = (lambda: partial(work, init())) if init else (lambda: work)
-        self._add("own", operator_name, begin, _as_list(outputs), _as_list(inputs), push=push, pop=pop, peek=peek)
+        make_work = (lambda: partial(work, init())) if init else (lambda: work)
+        self._add("own", operator_name, make_work, _as_list(outputs), _as_list(inputs), push=push, pop=pop, peek=peek)
 
     def roundrobin(self, outputs: Sequence[str], stream: str, rates: Rates = 1) -> None:
         """Add a round-robin split: distribute the numbers of a stream over the outputs in turns."""
@@ -108,10 +108,10 @@ class Composite(Dataflow):
         """Add a round-robin join: numbers of each stream in turns; the inverse of `roundrobin`."""
         pop = _parse_rates("rates", rates, len(streams))
 
-        def begin() -> Work:
-            return lambda *parts: np.concatenate(parts)
+        def make_work() -> Work:
+            return lambda *windows: np.concatenate(windows)
 
-        self._add("join", f"join_{output}", begin, [output], streams, push=sum(pop), pop=pop)
+        self._add("join", f"join_{output}", make_work, [output], streams, push=sum(pop), pop=pop)
 
     def network(self, output: str, network: Network, data: str, labels: str) -> None:
         """Add a network that is trained on its input streams, in minibatches; it outputs the gradients at its data.
@@ -121,9 +121,10 @@ class Composite(Dataflow):
         if not isinstance(network, Network):
             raise SequentialError("ARG_TYPE", f"it is a Sequential, not {shortened(network)}.", "network")
         sizes = [int(np.prod(shape)) for shape in (network.input_shape, network.output_shape)]
-        name, begin = f"sequential_{output}", partial(_make_network_work, network)
-        made = self._add("network", name, begin, [output], [data, labels], push=sizes[0], pop=sizes)
-        self.networks[made] = network
+        make_work = partial(_make_network_work, network)
+        rates: dict[str, Rates] = {"push": sizes[0], "pop": sizes}
+        name = self._add("network", f"sequential_{output}", make_work, [output], [data, labels], **rates)
+        self.networks[name] = network
 
     def sink(self, stream: str) -> None:
         """The end of a stream, whose numbers `run` gives."""
@@ -132,7 +133,7 @@ class Composite(Dataflow):
     # --- building --------------------------------------------------------------
 
     def _add(
-        self, kind: str, name: str, begin: Callable[[], Work], outputs: Sequence[str], inputs: Sequence[str], *,
+        self, kind: str, name: str, make_work: Callable[[], Work], outputs: Sequence[str], inputs: Sequence[str], *,
         push: Rates = 1, pop: Rates = 1, peek: Rates = 0,
     ) -> str:  # fmt: skip
         """Add an operator with its streams; return its name. Raises SequentialError before anything is added."""
@@ -147,11 +148,11 @@ class Composite(Dataflow):
             if output in self.streams or list(outputs).count(output) > 1:
                 raise SequentialError("DUPLICATE_NAME", "there is a stream of this name. Choose another.", output)
         operator = self.add(StreamOperator(_unique_name(name, self.operators), kind))
-        for stream, taken, seen in zip(inputs, pop_rates, peek_rates):
-            self._connect_reader(operator, stream, taken, seen)
-        for stream, put in zip(outputs, push_rates):
-            self.connect(stream, operator.name, "", (put,))
-        self.begin[operator.name] = begin
+        for stream, pop_rate, peek_rate in zip(inputs, pop_rates, peek_rates):
+            self._connect_reader(operator, stream, pop_rate, peek_rate)
+        for stream, push_rate in zip(outputs, push_rates):
+            self.connect(stream, operator.name, "", (push_rate,))
+        self.work_factories[operator.name] = make_work
         return operator.name
 
     def _connect_reader(self, operator: StreamOperator, name: str, pop: int, peek: int) -> None:
@@ -171,7 +172,7 @@ class Composite(Dataflow):
             before = list(self.operators.items())
             before.insert(list(self.operators).index(reader.name), (copied.name, copied))
             self.operators = dict(before)
-            self.begin[copied.name] = lambda: lambda window: (window,) * len(copied.outputs)
+            self.work_factories[copied.name] = lambda: lambda window: (window,) * len(copied.outputs)
             self.streams[name] = stream._replace(reader=copied.name, pop=1, peek=1)
             first = self._branch(name)
             self.streams[first] = Stream(first, copied.name, reader.name, (1,), stream.pop, stream.peek)
@@ -204,7 +205,7 @@ class Composite(Dataflow):
 
     def _firings(self, queues: Mapping[str, deque[float]], networks: Mapping[str, Network]) -> Iterator[Firing]:
         """Fire operators until none can, and yield each firing; the given networks are trained."""
-        works = {name: begin() for name, begin in self.begin.items() if name not in networks}
+        works = {name: make() for name, make in self.work_factories.items() if name not in networks}
         works |= {name: _make_network_work(network) for name, network in networks.items()}
         input_rates = {name: self._input_rates(operator) for name, operator in self.operators.items()}
         times = dict.fromkeys(self.operators, 0)
@@ -214,8 +215,8 @@ class Composite(Dataflow):
             return bool(reads) and all(len(queues[stream_name]) >= peek for stream_name, _, peek in reads)
 
         for name in ready_operators(self, can_fire):
-            windows = {each: np.array([*islice(queues[each], peek)]) for each, _, peek in input_rates[name]}
-            outputs = dict(self._given(self.operators[name], works[name](*windows.values())))
+            windows = {queue: np.array([*islice(queues[queue], peek)]) for queue, _, peek in input_rates[name]}
+            outputs = dict(self._outputs_by_stream(self.operators[name], works[name](*windows.values())))
             times[name] += 1
             for source, pop, _ in input_rates[name]:
                 for _ in range(pop):
@@ -239,8 +240,8 @@ class Composite(Dataflow):
         inputs = [] if operator.kind == "sink" else operator.inputs
         return [(input_, self.streams[input_].pop, self.streams[input_].peek) for input_ in inputs]
 
-    def _given(self, operator: StreamOperator, result: Any) -> Iterator[tuple[str, Array]]:
-        """The numbers for each output stream. Raises SequentialError unless they match the outputs and push rates."""
+    def _outputs_by_stream(self, operator: StreamOperator, result: Any) -> Iterator[tuple[str, Array]]:
+        """Yield (stream, numbers) for each output. Raises SequentialError unless their counts are the push rates."""
         parts = result if len(operator.outputs) > 1 else [result]
         if not isinstance(parts, (tuple, list)) or len(parts) != len(operator.outputs):
             says = f"it gives a tuple with the numbers of {', '.join(operator.outputs)}, not {shortened(result)}."

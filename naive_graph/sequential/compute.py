@@ -3,8 +3,10 @@
 Each layer is defined once, as a composition of tensor operators. Its forward is
 that composition, evaluated. Dense, convolution and pooling go backward by the
 composition's vjp; activations and dropout multiply by a residual that the forward
-saved; softmax and cross-entropy have gradients written by hand, which reuse the
-forward's exponentials.
+saved; softmax's backward is written by hand from its results, and cross-entropy's gradient by hand as well.
+
+`saved` is what a backward needs of its forward besides delta, the gradient at the
+layer's output: a residual, or else the layer's input (Dense, convolution, max pooling).
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ from .layers import Activation, AveragePooling2D, Conv2D, Dense, Dropout, Layer,
 
 Array = Any
 Weights = Mapping[str, Array]
-Chances = Sequence[tuple[int, ...]] | None  # for each sample the seed of its random numbers
+Seeds = Sequence[tuple[int, ...]] | None  # for each sample the seed of its random numbers
 TINY = 1e-12  # probabilities are clipped to this before the logarithm
 
 
@@ -39,82 +41,86 @@ class LayerArithmetic:
     def __init__(self, layer_in_network: LayerInNetwork) -> None:
         self.layer_in_network = layer_in_network
         self.names = list(layer_in_network.weight_shapes)
-        self.made: dict[int, tuple[PlannedFunction, ...]] = {}
+        self._planned: dict[int, tuple[PlannedFunction, ...]] = {}  # by block size
 
     def planned_functions(self, count: int) -> tuple[PlannedFunction, ...]:
         """The planned functions for blocks of `count` samples: forward, input gradients, weight gradients. Cached."""
-        if count not in self.made:
-            forward, back = self._made(count)
-            parts = back.outputs[:1], back.outputs[1:]
-            self.made[count] = forward, *(PlannedFunction(back.inputs, part) for part in parts)
-        return self.made[count]
+        if count not in self._planned:
+            forward, backward = self._plan(count)
+            dx, *weight_gradients = backward.outputs
+            inputs = backward.inputs
+            self._planned[count] = forward, PlannedFunction(inputs, [dx]), PlannedFunction(inputs, weight_gradients)
+        return self._planned[count]
 
-    def _made(self, count: int) -> tuple[PlannedFunction, PlannedFunction]:
+    def _plan(self, count: int) -> tuple[PlannedFunction, PlannedFunction]:
+        """Plan the forward, and the backward: its outputs are the gradient at the input, then those of the weights."""
         x = LeafNode.input((count, *self.layer_in_network.input_shape), "x")
         delta = LeafNode.input((count, *self.layer_in_network.output_shape), "delta")
         weights = [LeafNode.input(shape, name) for name, shape in self.layer_in_network.weight_shapes.items()]
         result = apply_layer(self.layer_in_network.layer, x, dict(zip(self.names, weights)))
         adjoints = reverse(Calculus(NodeAlgebra(), (), lambda node: node), {result: delta}, [x, *weights])
-        slopes = [adjoints[leaf] for leaf in (x, *weights)]
-        return PlannedFunction([x, *weights], [result]), PlannedFunction([delta, x, *weights], slopes)
+        input_and_weights = [x, *weights]
+        backward = PlannedFunction([delta, *input_and_weights], [adjoints[leaf] for leaf in input_and_weights])
+        return PlannedFunction(input_and_weights, [result]), backward
 
-    def forward(self, x: Array, weights: Weights, seeds: Chances = None) -> tuple[Array, Array | None]:
+    def forward(self, x: Array, weights: Weights, seeds: Seeds = None) -> tuple[Array, Array | None]:
         """The results, and the residual for the backward (None: it uses the inputs)."""
         return self.planned_functions(len(x))[0](x, *(weights[name] for name in self.names))[0], None
 
-    def backward(self, delta: Array, residual: Array | None, weights: Weights) -> Array:
-        """The gradients at the inputs, from the inputs or the forward's residual."""
-        x = residual
-        if x is None:  # a linear layer, which does not use it
+    def backward(self, delta: Array, saved: Array | None, weights: Weights) -> Array:
+        """The gradients at the inputs. saved: the inputs, or the forward's residual."""
+        x = saved
+        if x is None:  # average pooling, a linear layer, whose backward takes an input but does not use it
             x = np.empty((len(delta), *self.layer_in_network.input_shape))
         return self.planned_functions(len(x))[1](delta, x, *(weights[name] for name in self.names))[0]
 
-    def learned(self, delta: Array, residual: Array | None, weights: Weights) -> dict[str, Array]:
+    def weight_gradients(self, delta: Array, saved: Array | None, weights: Weights) -> dict[str, Array]:
         """The gradients of the weights, summed over the block."""
         if not self.names:
             return {}
         layer_weights = (weights[name] for name in self.names)
-        return dict(zip(self.names, self.planned_functions(len(delta))[2](delta, residual, *layer_weights)))
+        return dict(zip(self.names, self.planned_functions(len(delta))[2](delta, saved, *layer_weights)))
 
 
 class SlopeArithmetic(LayerArithmetic):
     """relu and sigmoid: the residual is the derivative at each entry."""
 
-    def _made(self, count: int) -> tuple[PlannedFunction, PlannedFunction]:
+    def _plan(self, count: int) -> tuple[PlannedFunction, PlannedFunction]:
         shape = (count, *self.layer_in_network.input_shape)
         x, delta, slope = (LeafNode.input(shape, name) for name in ("x", "delta", "slope"))
         y = apply_layer(self.layer_in_network.layer, x, {})
-        return PlannedFunction([x], [y, gradients(y.sum(), [x])[0]]), PlannedFunction([delta, slope], [delta * slope])
+        derivative = gradients(y.sum(), [x])[0]  # each entry of y depends on one of x: the sum's gradient has them all
+        return PlannedFunction([x], [y, derivative]), PlannedFunction([delta, slope], [delta * slope])
 
-    def forward(self, x: Array, weights: Weights, seeds: Chances = None) -> tuple[Array, Array | None]:
+    def forward(self, x: Array, weights: Weights, seeds: Seeds = None) -> tuple[Array, Array | None]:
         y, residual = self.planned_functions(len(x))[0](x)
         return y, residual
 
-    def backward(self, delta: Array, residual: Array | None, weights: Weights) -> Array:
-        return self.planned_functions(len(delta))[1](delta, residual)[0]
+    def backward(self, delta: Array, saved: Array | None, weights: Weights) -> Array:
+        return self.planned_functions(len(delta))[1](delta, saved)[0]
 
 
 class SoftmaxArithmetic(SlopeArithmetic):
     """softmax: the residual is the probabilities p; backward, dx = p * (delta - sum of delta * p)."""
 
-    def _made(self, count: int) -> tuple[PlannedFunction, PlannedFunction]:
+    def _plan(self, count: int) -> tuple[PlannedFunction, PlannedFunction]:
         shape = (count, *self.layer_in_network.input_shape)
         x, delta, p = (LeafNode.input(shape, name) for name in ("x", "delta", "p"))
         y = apply_layer(self.layer_in_network.layer, x, {})
-        slope = p * (delta - (delta * p).sum(-1, keepdims=True))
-        return PlannedFunction([x], [y, y]), PlannedFunction([delta, p], [slope])
+        dx = p * (delta - (delta * p).sum(-1, keepdims=True))
+        return PlannedFunction([x], [y, y]), PlannedFunction([delta, p], [dx])
 
 
 class DropoutArithmetic(SlopeArithmetic):
     """Dropout: the residual is the scaled mask. Without seeds (inference) the mask is all ones."""
 
-    def forward(self, x: Array, weights: Weights, seeds: Chances = None) -> tuple[Array, Array | None]:
+    def forward(self, x: Array, weights: Weights, seeds: Seeds = None) -> tuple[Array, Array | None]:
         rate = self.layer_in_network.layer.rate
         if seeds is None:
             return x, np.ones_like(x)
         if rate == 1.0:
             return np.zeros_like(x), np.zeros_like(x)
-        random_numbers = [np.random.default_rng(chance).random(self.layer_in_network.input_shape) for chance in seeds]
+        random_numbers = [np.random.default_rng(seed).random(self.layer_in_network.input_shape) for seed in seeds]
         mask = (np.stack(random_numbers) >= rate) / (1.0 - rate)
         return x * mask, mask
 
@@ -169,22 +175,22 @@ def apply_layer(layer: Layer, x: TensorNode, weights: Mapping[str, TensorNode]) 
 
 
 class Loss:
-    """The loss of each sample and its gradient at the prediction (E2).
+    """The loss of each sample, and its gradient with respect to the prediction p; y is the label.
 
-    variance: sum of (p - y)**2 / 2. crossEntropy: -sum of y log max(p, 1e-12),
-    whose gradient is -y / max(p, 1e-12) below the cut, too.
+    variance: sum of (p - y)**2 / 2. crossEntropy: -sum of y log max(p, 1e-12). Its
+    gradient is -y / max(p, 1e-12), also where p is smaller than 1e-12, so that training can leave there.
     """
 
     def __init__(self, kind: str, shape: tuple[int, ...]) -> None:
         self.kind = kind
         self.shape = shape
-        self.made: dict[int, PlannedFunction] = {}
+        self._planned: dict[int, PlannedFunction] = {}  # by block size
 
-    def _made(self, count: int) -> PlannedFunction:
+    def _plan(self, count: int) -> PlannedFunction:
         p, y = (LeafNode.input((count, *self.shape), name) for name in ("p", "y"))
         loss = self.of(p, y, tuple(range(1, 1 + len(self.shape))))
-        slope = gradients(loss.sum(), [p])[0] if self.kind == "variance" else -y / maximum(p, TINY)
-        return PlannedFunction([p, y], [loss, slope])
+        gradient = gradients(loss.sum(), [p])[0] if self.kind == "variance" else -y / maximum(p, TINY)
+        return PlannedFunction([p, y], [loss, gradient])
 
     def of(self, p: TensorNode, y: TensorNode, axes: tuple[int, ...]) -> TensorNode:
         """The loss as tensor operators, summed along these axes."""
@@ -197,7 +203,7 @@ class Loss:
 
     def __call__(self, predictions: Array, labels: Array) -> tuple[list[float], Array]:
         count = len(predictions)
-        if count not in self.made:
-            self.made[count] = self._made(count)
-        losses, slopes = self.made[count](predictions, labels)
-        return losses.tolist(), slopes
+        if count not in self._planned:
+            self._planned[count] = self._plan(count)
+        losses, gradient = self._planned[count](predictions, labels)
+        return losses.tolist(), gradient

@@ -12,27 +12,27 @@ from ..errors import SequentialError
 
 
 class WrongArgument(Exception):
-    """Raised by a field's check: the error code, and a phrase for what the value must be."""
+    """Raised by a validator: the error code, and a phrase for what the value must be."""
 
     def __init__(self, code: str, expected: str) -> None:
         self.code = code
-        self.asked = expected
+        self.expected = expected
 
 
 REQUIRED = object()  # the default of a field without one
 
 
-ELSEWHERE = {  # hints for arguments that layers have in Keras, but not here
+KERAS_HINTS = {  # for arguments that layers have in Keras, but not here
     "activation": ', which is a layer of its own: Activation("relu")',
     "input_shape": ", which is the network's: Sequential([...], input_shape)",
 }
 
 
 class Field(NamedTuple):
-    """One argument: its name, its check (which returns the converted value), and its default."""
+    """One argument: its name, its validator (which returns the converted value), and its default."""
 
     name: str
-    fit: Callable[[Any], Any]
+    validate: Callable[[Any], Any]
     default: Any = REQUIRED
 
 
@@ -51,7 +51,7 @@ def bind(layer_name: str, fields: Sequence[Field], args: Sequence[Any], kwargs: 
     values = dict(zip(names, args))
     for name, value in kwargs.items():
         if name not in names:
-            suggestion = suggest(name, names, " (did you mean {}?)") or ELSEWHERE.get(name, "")
+            suggestion = suggest(name, names, " (did you mean {}?)") or KERAS_HINTS.get(name, "")
             raise SequentialError(
                 "ARG_COUNT",
                 f"it has no argument {name}{suggestion}. It has {_join_names(names)}.",
@@ -75,9 +75,9 @@ def bind(layer_name: str, fields: Sequence[Field], args: Sequence[Any], kwargs: 
 def validate_field(who: str, field: Field, value: Any, argument: int | str | None = None) -> Any:
     """Check and convert one value by its field. Raises SequentialError."""
     try:
-        return field.fit(value)
+        return field.validate(value)
     except WrongArgument as wrong:
-        says = f"of {who} it is {wrong.asked}, not {describe_value(value)}."
+        says = f"of {who} it is {wrong.expected}, not {describe_value(value)}."
         raise SequentialError(wrong.code, says, field.name, argument) from None
 
 
@@ -101,35 +101,35 @@ def is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
-def require(holds: object, code: str, asked: str) -> None:
+def require(condition: object, code: str, expected: str) -> None:
     """Raise WrongArgument unless the condition holds."""
-    if not holds:
-        raise WrongArgument(code, asked)
+    if not condition:
+        raise WrongArgument(code, expected)
 
 
 def int_at_least(least: int) -> Callable[[Any], int]:
     """Validator: an int of at least `least`."""
     requirement = f"a whole number of at least {least}"
 
-    def fit(value: Any) -> int:
+    def validate(value: Any) -> int:
         require(is_integer(value), "ARG_TYPE", requirement)
         require(value >= least, "ARG_RANGE", requirement)
         return int(value)
 
-    return fit
+    return validate
 
 
 def int_pair(least: int) -> Callable[[Any], tuple[int, int]]:
     """Validator: two ints (height, width), or one for both."""
     requirement = f"a whole number of at least {least}, or two of them as (down, across)"
 
-    def fit(value: Any) -> tuple[int, int]:
+    def validate(value: Any) -> tuple[int, int]:
         both = value if isinstance(value, tuple) else (value, value)
         require(len(both) == 2 and all(map(is_integer, both)), "ARG_TYPE", requirement)
         require(min(both) >= least, "ARG_RANGE", requirement)
         return int(both[0]), int(both[1])
 
-    return fit
+    return validate
 
 
 def zero_or_one(value: Any) -> int:
@@ -151,12 +151,12 @@ def one_of(*names: str) -> Callable[[Any], str]:
     """Validator: one of a few strings."""
     requirement = "one of " + ", ".join(f'"{name}"' for name in names)
 
-    def fit(value: Any) -> str:
+    def validate(value: Any) -> str:
         require(isinstance(value, str), "ARG_TYPE", requirement)
         require(value in names, "BAD_VALUE", requirement)
         return str(value)
 
-    return fit
+    return validate
 
 
 def identifier(value: Any) -> str:
@@ -175,7 +175,7 @@ def shape(value: Any) -> tuple[int, ...]:
     return tuple(map(int, extents))
 
 
-METHODS = {"gaussRandom": (0.0, 1.0), "uniformRandom": (-0.5, 0.5), "glorotUniform": ()}  # and their defaults
+METHODS = {"gaussRandom": (0.0, 1.0), "uniformRandom": (-0.5, 0.5), "glorotUniform": ()}  # initializers, their defaults
 Initializer = float | tuple[Any, ...]
 
 

@@ -1,4 +1,8 @@
-"""`Sequential`: a network with a Keras-like interface: fit, predict, evaluate, summary, save, load."""
+"""`Sequential`: a trainable network with a Keras-like interface: fit, predict, evaluate, summary, save, load.
+
+`fit` trains in one of three ways: batch after batch with a trainer (policy "serial"), in a pipeline of workers
+(workers.py, on_dask.py), or on one worker by the pipeline's update rule (`weight_staleness.in_series`).
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.number import shortened, switch
-from ..core.progress import progress as progressed
+from ..core.progress import progress as show_progress
 from ..errors import SequentialError, TrainingError
 from ..training.archive import Shapes
 from ..training.loop import Outcome, checked_int, run
@@ -53,7 +57,8 @@ class Sequential(Network):
     """
 
     _buffered_run: BufferedRun | None = None
-    _seen, _done = 0, 0  # samples of completed epochs, and of the interrupted one
+    # Samples that were trained before the current epoch, and in it so far (more than 0 after an interruption).
+    _before_epoch, _in_epoch = 0, 0
 
     def fit(
         self,
@@ -71,26 +76,28 @@ class Sequential(Network):
         resume: bool = False,
         progress: bool = True,
     ) -> History:
-        """Learn from samples and their labels; returns the losses of all epochs.
+        """Train on samples and their labels; returns the History: the mean loss of each epoch, and validation scores.
 
-        labels: arrays of the output's shape, or numbers of classes. batch_size:
-        as many samples for each update; the network's own if none is given.
-        validation_data: (data, labels) that are judged after each epoch.
-        trainer: one of the seven, made for this network, as
-        AdamTrainer(network, 0.001); without it w <- w - learning_rate * g, where
-        g is the mean of the batch, unclipped. policy: "serial" is that;
-        "delayed" and "alternate" are what a pipeline does. workers: None,
-        "threads", or "dask" for several machines; with workers the policy is "delayed"
-        unless another is given, and the weights have the bits that one worker
-        would find. partition: the operators of each worker; without it the costs
-        are measured and divided, for one worker alone if that is as fast, and operators that are large are taken apart,
-        so that weights differ from one worker's by rounding; on as many cores they are always the same. shuffle: the
-        samples of epoch e in an order that (seed, e) decides. Operators fire for blocks of up to 256 samples; sums of
-        gradients differ from those of sample after sample by at most 2 n eps times the sum of their terms' magnitudes,
-        with n the terms of all sums on the way (`weight_staleness.in_series(..., block=1)` has the latter's bits).
-        A Ctrl-C ends it with the last whole batch, and history.stopped is "interrupt"; a pipeline with the last
-        whole group. resume: finish the epoch that one has broken off, as the first of these, with the bits of a run
-        that was not.
+        labels: arrays of the output's shape, or class numbers.
+        batch_size: the number of samples for each update; by default the network's own.
+        validation_data: (data, labels), evaluated after each epoch.
+        trainer: a trainer of this network, as AdamTrainer(network, 0.001). Without one, each batch makes the step
+        w <- w - learning_rate * g, where g is the mean gradient of the batch, unclipped.
+        policy: "serial" updates by that step or trainer; "delayed" and "alternate" update as a pipeline does.
+        workers: None, "threads", or "dask" for several machines. With workers the policy is "delayed" unless
+        another is given, and the weights are bit for bit those that one worker would find for the same operators.
+        partition: the operators of each worker. Without it, Dask gets two halves. For threads costs are measured, and
+        the operators are divided by them; one worker runs alone if that is as fast. Large operators are then split,
+        so the weights differ from those of the unsplit network by rounding; for the same number of cores they are
+        always the same.
+        shuffle: visit the samples in a random order, decided by the network's seed and the number of samples before.
+        resume: finish the epoch that was interrupted, as the first epoch; the weights get the same bits as without
+        the interruption.
+
+        Operators fire for blocks of up to 256 samples. Sums of gradients differ from those of sample after sample by at
+        most 2 n eps times the sum of their terms' magnitudes, where n is the number of terms of all sums on the way
+        (`weight_staleness.in_series(..., block=1)` has the bits of the latter). Ctrl-C ends the training after the last
+        whole batch, or the last whole group of a pipeline; history.stopped is then "interrupt".
         Raises ShapeError, SequentialError, TrainingError.
 
         >>> from naive_graph.sequential import Dense
@@ -116,44 +123,50 @@ class Sequential(Network):
         if workers is not None:
             resolve_partition(network, partition)
         serial_trainer = self._make_trainer(trainer) if chosen_policy == "serial" else None
-        self._seen, self._done = (self._seen, self._done) if resume else (self._seen + self._done, 0)
+        if not resume:
+            self._before_epoch, self._in_epoch = self._before_epoch + self._in_epoch, 0
         history, losses = History(), list[float]()
-        if self._done >= len(samples):
-            raise TrainingError(f"resume: {self._done} samples of the epoch are done, and there are {len(samples)}.")
+        if self._in_epoch >= len(samples):
+            raise TrainingError(
+                f"resume: {self._in_epoch} samples of the epoch are done, and there are {len(samples)}."
+            )
 
-        def steps(epoch: int, asked: Event) -> Iterator[float]:
-            order = np.random.default_rng((self.seed, self._seen)).permutation(len(samples)) if shuffle else slice(None)
-            x, y = samples[order][self._done :], targets[order][self._done :]
+        def steps(epoch: int, stop_event: Event) -> Iterator[float]:
+            """Train one epoch; yields after each batch, so that `run` can stop there."""
+            random = np.random.default_rng((self.seed, self._before_epoch))
+            order = random.permutation(len(samples)) if shuffle else slice(None)
+            x, y = samples[order][self._in_epoch :], targets[order][self._in_epoch :]
             if serial_trainer is not None:
                 batches = self._by_trainer(serial_trainer, x, y, network.batch_size)
             else:
                 batches = self._pipelined(network, x, y, chosen_policy, runner, partition, flow)
             for batch in batches:
                 losses.extend(batch)
-                self._done += len(batch)
+                self._in_epoch += len(batch)
                 yield 0.0
-            if self._done < len(samples):  # the workers were interrupted by Ctrl-C
-                asked.set()
+            if self._in_epoch < len(samples):  # the workers were interrupted by Ctrl-C
+                stop_event.set()
                 yield 0.0
 
-        def judge() -> float:
-            if self._done == len(samples):
-                self._seen, self._done = self._seen + self._done, 0
+        def end_epoch() -> float:
+            """Record the epoch's mean loss and scores. The value returned is not used, since `run` has no patience."""
+            if self._in_epoch == len(samples):
+                self._before_epoch, self._in_epoch = self._before_epoch + self._in_epoch, 0
             scores = {} if validation is None else self.evaluate(*validation)
             history.record(loss=float(np.mean(losses)), **{f"val_{name}": score for name, score in scores.items()})
             losses.clear()
             return 0.0
 
-        rounds = progressed(range(epochs), "epochs") if progress else range(epochs)
+        epoch_range = show_progress(range(epochs), "epochs") if progress else range(epochs)
         try:
-            history.stopped = run(steps, Outcome(), rounds, judge).stopped
+            history.stopped = run(steps, Outcome(), epoch_range, end_epoch).stopped
         finally:
             if losses:  # of an interrupted epoch
-                judge()
+                end_epoch()
         return history
 
     def _copy_with_batch_size(self, batch_size: int | None, policy: str) -> Network:
-        """This network with another batch size, and the same arrays."""
+        """A copy with another batch size, which shares the weights' arrays. Checks that the policy can train it."""
         network = copy(self)
         network._arithmetic = self.arithmetic
         size = self.batch_size if batch_size is None else batch_size
@@ -178,7 +191,8 @@ class Sequential(Network):
         """Train serially; yield the losses of each batch. The trainer gets the mean gradient of the batch."""
         flow, machine = Network.expand(self), training_machine(self)
         for members in blocks(range(len(samples)), size):
-            first = self._seen + self._done - members.start  # what a Dropout drops depends on the sample's number
+            # The number of the first sample of all: what a Dropout drops depends on a sample's number.
+            first = self._before_epoch + self._in_epoch - members.start
             totals, losses = process_group(machine, flow, self.weights, samples, labels, members, first)
             sums = [totals[f"BComp{layer.number}"][name] for layer in self.layers for name in layer.weight_shapes]
             for parameter, total in zip(self.parameters, sums):
@@ -190,42 +204,50 @@ class Sequential(Network):
         self, network: Network, samples: Any, labels: Any, policy: str, runner: Any, partition: Any,
         flow: Dataflow | None,
     ) -> Iterator[list[float]]:  # fmt: skip
-        """Train with two buffers; yield the losses of each group (with workers, of all at once). runner: None for one
-        worker, which fires the operators of flow."""
-        begun = self._resume_buffers(policy)
-        before = begun.ended, self._seen + self._done
+        """Train with two buffers; yield the losses of each group (with workers, of all groups at once).
+
+        runner: trains with workers; None for one worker, which fires the operators of `flow`.
+        """
+        buffered_run = self._resume_buffers(policy)
+        before = buffered_run.ended, self._before_epoch + self._in_epoch  # groups and samples
         if runner is not None:
-            result = runner(network, begun.buffers, samples, labels, policy, partition, before)
-            self._keep(BufferedRun(policy, result.buffers, result.ended))
+            result = runner(network, buffered_run.buffers, samples, labels, policy, partition, before)
+            self._store(BufferedRun(policy, result.buffers, result.ended))
             yield result.losses
             return
-        for step in in_series(network, begun.buffers, samples, labels, policy, *before, flow=flow):
-            self._keep(BufferedRun(policy, step.buffers, step.group + 1))
+        for step in in_series(network, buffered_run.buffers, samples, labels, policy, *before, flow=flow):
+            self._store(BufferedRun(policy, step.buffers, step.group + 1))
             yield step.losses
 
     def _resume_buffers(self, policy: str) -> BufferedRun:
         """Both buffers of the last run; copies of the current weights if those or the policy have changed."""
-        begun = self._buffered_run
-        if begun and begun.policy == policy and _weights_equal(newest(begun.buffers, begun.ended), self.weights):
-            return begun
+        last_run = self._buffered_run
+        if last_run and last_run.policy == policy and self._has_newest_weights(last_run):
+            return last_run
         return BufferedRun(policy, doubled(self.weights), 0)
 
-    def _keep(self, begun: BufferedRun) -> None:
-        self._buffered_run = begun
-        for mine, buffer in zip(self.weights, newest(begun.buffers, begun.ended)):
+    def _has_newest_weights(self, buffered_run: BufferedRun) -> bool:
+        """Whether the network's weights are still those that a run ended with."""
+        layers = zip(newest(buffered_run.buffers, buffered_run.ended), self.weights)
+        return all(np.array_equal(buffer[name], own[name]) for buffer, own in layers for name in buffer)
+
+    def _store(self, buffered_run: BufferedRun) -> None:
+        """Remember both buffers, and copy the newest weights into the network's parameters."""
+        self._buffered_run = buffered_run
+        for own, buffer in zip(self.weights, newest(buffered_run.buffers, buffered_run.ended)):
             for name, array in buffer.items():
-                mine[name][...] = array
+                own[name][...] = array
 
     # --- files -----------------------------------------------------------------
 
     def _extra_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         settings, arrays = super()._extra_state()
-        run: list[Any] = [self._seen, self._done, None, 0]
-        begun = self._buffered_run
-        if begun is not None and _weights_equal(newest(begun.buffers, begun.ended), self.weights):
-            run[2:] = begun.policy, begun.ended
-            for layer, held in enumerate(newest(begun.buffers, begun.ended + 1), 1):
-                arrays |= {f"{layer}.{name}": array for name, array in held.items()}
+        run: list[Any] = [self._before_epoch, self._in_epoch, None, 0]  # and of a buffered run: policy, ended groups
+        last_run = self._buffered_run
+        if last_run is not None and self._has_newest_weights(last_run):
+            run[2:] = last_run.policy, last_run.ended
+            for layer, weights in enumerate(newest(last_run.buffers, last_run.ended + 1), 1):  # the other buffer
+                arrays |= {f"{layer}.{name}": array for name, array in weights.items()}
         return settings | {"run": run}, arrays
 
     def _check_file(self, settings: dict[str, Any], shapes: Shapes) -> None:
@@ -234,18 +256,18 @@ class Sequential(Network):
         counts = [entry for index, entry in enumerate(run) if index != 2]
         if len(run) != 4 or not all(type(count) is int and count >= 0 for count in counts):
             raise TrainingError(f"The file tells of a training that cannot be: {shortened(run)}.")
-        more = {name.removeprefix("more/"): shape for name, shape in shapes.items() if "/" in name}
-        if run[2] not in (None, *POLICIES[1:]) or more != (self._shapes() if run[2] else {}):
+        second_buffer = {name.removeprefix("more/"): shape for name, shape in shapes.items() if "/" in name}
+        if run[2] not in (None, *POLICIES[1:]) or second_buffer != (self._shapes() if run[2] else {}):
             raise TrainingError("The file's second buffer is not one of these weights.")
 
     def _restore(self, settings: dict[str, Any], arrays: dict[str, Any]) -> None:
         super()._restore(settings, arrays)
-        self._seen, self._done, policy, ended = settings.get("run", [0, 0, None, 0])
+        self._before_epoch, self._in_epoch, policy, ended = settings.get("run", [0, 0, None, 0])
         self._buffered_run = None
         if policy is not None:
             other = copy_weights(self.weights)
-            for layer, held in enumerate(other, 1):
-                held.update({name: arrays[f"more/{layer}.{name}"] for name in held})
+            for layer, weights in enumerate(other, 1):
+                weights.update({name: arrays[f"more/{layer}.{name}"] for name in weights})
             both = [copy_weights(self.weights), other]
             self._buffered_run = BufferedRun(policy, both if (ended + 1) % 2 == 0 else both[::-1], ended)
 
@@ -277,10 +299,6 @@ def expand(network: Network, decompose: bool = False, grain: int = 1) -> Dataflo
     if not isinstance(network, Network):
         raise SequentialError("ARG_TYPE", f"it takes a Sequential, not {shortened(network)}.", "expand")
     return network.expand(switch(decompose, "decompose"), grain)
-
-
-def _weights_equal(one: Weights, other: Weights) -> bool:
-    return all(np.array_equal(a[name], b[name]) for a, b in zip(one, other) for name in a)
 
 
 def _measure_partition(network: Network, verbose: bool) -> Partition:

@@ -59,7 +59,7 @@ TRAINING = (
 WHO = "sequential"
 Weights = list[dict[str, Any]]  # for each layer: weight name -> array
 MOST_AT_ONCE = 256  # samples of one firing, so that they fit the cache
-ELSEWHERE = {  # hints for methods that Keras models have
+KERAS_HINTS = {  # for methods that Keras models have
     "add": " It is given all its layers at once: Sequential([Dense(3), Dense(2)], 4).",
     "compile": " It is given its loss when it is made: Sequential([...], 4, loss=...), and a trainer in fit.",
 }
@@ -88,14 +88,14 @@ class Network(Model):
 
     layers: such as Dense(3) or Activation("relu"). input_shape: of one sample, a
     number or (height, width, channels). learning_rate: over 0, up to 1.
-    batch_size: for a pipeline more than its stages; without it one more. loss:
-    "variance" or "crossEntropy". initializer: a number for all weights and
+    batch_size: a pipeline needs more than its number of stages; the default is one more.
+    loss: "variance" or "crossEntropy". initializer: a number for all weights and
     biases, or "gaussRandom", "uniformRandom", "glorotUniform", alone or as (name,
-    numbers), which fill the weights and leave biases 0: ("gaussRandom", 2, 0) too.
-    seed: where random numbers begin. Raises SequentialError.
+    numbers...), which fill the weights and leave biases 0: ("gaussRandom", 2, 0) too.
+    seed: of all random numbers. name: of the network's output stream. Raises SequentialError.
     """
 
-    blocks = 4  # the number of blocks in which a group passes a pipeline
+    blocks = 4  # a group of samples passes a pipeline in at least so many blocks, so that several workers are busy
 
     def __init__(
         self,
@@ -164,9 +164,9 @@ class Network(Model):
     # --- weights ---------------------------------------------------------------
 
     def __getattr__(self, name: str) -> Any:
-        """An attribute that a model of Keras has is told what to write here."""
-        instead = ELSEWHERE.get(name, "")
-        raise AttributeError(f"{type(self).__name__!r} has no {name!r}.{instead}", name=name, obj=self)
+        """Raise AttributeError; for a method that Keras models have, it says what to write here."""
+        hint = KERAS_HINTS.get(name, "")
+        raise AttributeError(f"{type(self).__name__!r} has no {name!r}.{hint}", name=name, obj=self)
 
     @property
     def weights(self) -> Weights:
@@ -278,8 +278,8 @@ class Network(Model):
             if (array != array.astype(int)).any() or array.min() < 0 or array.max() >= classes:
                 raise ShapeError(f"The labels are numbers of classes, 0 to {classes - 1}, or arrays of {classes}.")
             array = np.eye(classes)[array.astype(int)]
-        begins = array.shape[:1] in ((count,), self.output_shape)
-        if array.size != count * int(np.prod(self.output_shape)) or not begins:
+        first_axis_fits = array.shape[:1] in ((count,), self.output_shape)  # samples, or the entries of one label
+        if array.size != count * int(np.prod(self.output_shape)) or not first_axis_fits:
             raise ShapeError(
                 f"{count} samples take labels of shape {format_shape((count, *self.output_shape))}, not "
                 f"{format_shape(array.shape)}."
@@ -323,7 +323,7 @@ class Network(Model):
         return {"network": {"layers": layers, **self.settings()}}, {}
 
     def settings(self) -> dict[str, Any]:
-        """The settings that a file stores besides layers and weights."""
+        """The settings that a file stores, besides its layers and weights."""
         training = [self.input_shape, self.learning_rate, self.batch_size, self.loss, self.initializer]
         return {"training": training, "seed": self.seed, "streams": self.streams}
 

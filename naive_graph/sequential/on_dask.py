@@ -2,9 +2,12 @@
 
 Weights stay on the worker that updated them: a task takes the shares of the layers
 that its operators read, and returns the shares that it updated, each as a separate
-result, so that only what another worker reads is sent to it. Dask's loop takes some 50 ms of
-processor time for a group beside two busy workers: a group has to take 0.3 s on one worker
-(four layers of 2048 units, or samples by hundreds) before two are much faster.
+result, so that only what another worker reads is sent to it. A share is a part of a
+layer's weights, with its index; the whole layer is a share, too.
+
+Dask's own work for a group takes some 50 ms of processor time beside two busy workers:
+a group has to take 0.3 s on one worker (four layers of 2048 units, or hundreds of
+samples) before two workers are much faster.
 """
 
 from __future__ import annotations
@@ -34,7 +37,7 @@ from .workers import Division, PipelineResult, resolve_partition
 
 Array = Any
 Streams = dict[str, list[Array]]  # the samples of a group, by stream
-Shares = list[tuple[dict[str, Any], dict[str, Array]]]  # shares of a layer's weights: (index by name, array by name)
+Shares = list[tuple[dict[str, Any], dict[str, Array]]]  # of a layer: pairs (index by weight name, array by weight name)
 
 
 def on_dask(
@@ -66,49 +69,52 @@ def _train_on_client(
     client: Any, network: Network, buffers: Sequence[Weights], samples: Array, labels: Array, policy: str, *,
     flow: Dataflow, parts: list[list[str]], before: tuple[int, int],
 ) -> PipelineResult:  # fmt: skip
-    between = [stream.name for stream in flow.crossing_streams(parts)]
+    """Submit the tasks of all groups, and gather the final buffers and the losses."""
+    crossing = [stream.name for stream in flow.crossing_streams(parts)]
     (shared,) = client.scatter([(network, flow)], broadcast=True, hash=False)
     layers = range(len(network.layers))
-    begun = []  # for each layer both buffers, each one whole share
+    initial = []  # for each layer both buffers, each as one whole share
     for layer in layers:
-        begun.append([[(dict.fromkeys(half[layer], ...), dict(half[layer]))] for half in buffers])
+        initial.append([[(dict.fromkeys(buffer[layer], ...), dict(buffer[layer]))] for buffer in buffers])
     # versions[layer][buffer][part]: the shares that a part wrote; part -1: the initial weights.
     versions: list[list[dict[int, Any]]] = [
-        [{-1: future} for future in client.scatter(both, hash=False)] for both in begun
+        [{-1: future} for future in client.scatter(both, hash=False)] for both in initial
     ]
     reads = [{flow.operators[name].layer - 1 for name in part} - {-1} for part in parts]
-    writes = [_find_learned_layers(flow, part) for part in parts]
+    writes = [_find_updated_layers(flow, part) for part in parts]
     losses: list[Any] = []
     first, number = before[1], before[0]
     for number, members in enumerate(blocks(range(len(samples)), network.batch_size), before[0]):
         outside = {network.streams.data: samples[members], network.streams.labels: labels[members]}
-        base = (number + 1) % 2 if policy == "delayed" else number % 2
-        arrived: list[Any] = []
-        learned: list[dict[int, Any]] = [{} for _ in layers]
+        base = (number + 1) % 2 if policy == "delayed" else number % 2  # the buffer that an update starts from
+        incoming: list[Any] = []
+        updated: list[dict[int, Any]] = [{} for _ in layers]
         for worker, (part, read, write) in enumerate(zip(parts, reads, writes)):
-            held = {layer: list(versions[layer][number % 2].values()) for layer in read}
+            to_read = {layer: list(versions[layer][number % 2].values()) for layer in read}
             # A part updates only its own shares, so it does not wait for others' of the previous group.
-            old = {layer: versions[layer][base].get(worker, versions[layer][base].get(-1)) for layer in write}
+            to_update = {layer: versions[layer][base].get(worker, versions[layer][base].get(-1)) for layer in write}
             fired = client.submit(
-                _run_part, shared, part, held, old, outside, list(arrived), between, first, pure=False
+                _run_part, shared, part, to_read, to_update, outside, list(incoming), crossing, first, pure=False
             )
-            if any(flow.streams[name].writer in part for name in between):
-                arrived.append(client.submit(_pick_result, fired, "streams", pure=False))
+            if any(flow.streams[name].writer in part for name in crossing):
+                incoming.append(client.submit(_pick_result, fired, "streams", pure=False))
             if "lossComp" in part:
                 losses.append(client.submit(_pick_result, fired, "losses", pure=False))
             for layer in write:
-                learned[layer][worker] = client.submit(_pick_result, fired, layer, pure=False)
-        for layer, shares in enumerate(learned):
+                updated[layer][worker] = client.submit(_pick_result, fired, layer, pure=False)
+        for layer, shares in enumerate(updated):
             if shares:
                 versions[layer][number % 2] = shares
         first += len(members)
-    halves = [[list(both[half].values()) for both in versions] for half in (0, 1)]
-    results, each_loss = gather_results(client, [halves, losses])
-    left = [[_join_shares(network, layer, shares) for layer, shares in enumerate(half)] for half in results]
-    return PipelineResult(left, number + 1, [loss for group_losses in each_loss for loss in group_losses], [])
+    newest_shares = [[list(both[half].values()) for both in versions] for half in (0, 1)]
+    shares_by_buffer, losses_by_group = gather_results(client, [newest_shares, losses])
+    final_buffers = []
+    for shares_by_layer in shares_by_buffer:
+        final_buffers.append([_join_shares(network, layer, shares) for layer, shares in enumerate(shares_by_layer)])
+    return PipelineResult(final_buffers, number + 1, [*chain.from_iterable(losses_by_group)], [])
 
 
-def _find_learned_layers(flow: Dataflow, part: Sequence[str]) -> set[int]:
+def _find_updated_layers(flow: Dataflow, part: Sequence[str]) -> set[int]:
     """The layers whose weights a part updates."""
     backward = (flow.operators[name] for name in part if flow.operators[name].kind == "backward")
     return {operator.layer - 1 for operator in backward if flow.layers[operator.layer - 1].weight_shapes}
@@ -119,59 +125,64 @@ def _pick_result(results: Mapping[Any, Any], name: Any) -> Any:
     return results[name]
 
 
-def _join_shares(network: Network, layer: int, arrived: Sequence[Shares]) -> dict[str, Array]:
+def _join_shares(network: Network, layer: int, shares_by_task: Sequence[Shares]) -> dict[str, Array]:
     """Assemble a layer's weights from shares; a whole share is not copied."""
-    shares = [share for task_shares in arrived for share in task_shares]
+    shares = [*chain.from_iterable(shares_by_task)]
     if len(shares) == 1 and all(index is ... for index in shares[0][0].values()):
         return shares[0][1]
     weights = {name: np.empty(shape) for name, shape in network.layers[layer].weight_shapes.items()}
-    for where, arrays in shares:
+    for index_by_name, arrays in shares:
         for name, array in arrays.items():
-            weights[name][where[name]] = array
+            weights[name][index_by_name[name]] = array
     return weights
 
 
 def _run_part(
-    shared: tuple[Network, Dataflow], part: Sequence[str], held: Mapping[int, Sequence[Shares]],
-    old: Mapping[int, Shares], outside: Mapping[str, Array], arrived: Sequence[Streams],
-    between: Sequence[str], first: int,
+    shared: tuple[Network, Dataflow], part: Sequence[str], to_read: Mapping[int, Sequence[Shares]],
+    to_update: Mapping[int, Shares], outside: Mapping[str, Array], incoming: Sequence[Streams],
+    crossing: Sequence[str], first: int,
 ) -> dict[Any, Any]:  # fmt: skip
-    """The task: run one part's operators on all blocks of a group; returns outgoing streams, losses, and by layer the
-    learned. held: the weights that they read; old: those from which they move."""
+    """The task: run one part's operators on all blocks of a group.
+
+    Returns {"streams": outgoing samples, "losses": losses, layer number: updated shares}.
+    to_read: by layer, the weights that the operators read. to_update: the shares that the update starts from.
+    crossing: names of the streams between parts. first: the number of samples before this group.
+    """
     network, flow = shared
     machine, operators = training_machine(network, later=True), [flow.operators[name] for name in part]
-    weights = [
-        _join_shares(network, layer, held[layer]) if layer in held else {} for layer in range(len(network.layers))
-    ]
-    outgoing: Streams = {name: [] for name in between if flow.streams[name].writer in part}
-    come: Streams = {name: samples for streams in arrived for name, samples in streams.items()}
+    weights: list[dict[str, Array]] = [{} for _ in network.layers]
+    for layer, shares in to_read.items():
+        weights[layer] = _join_shares(network, layer, shares)
+    outgoing: Streams = {name: [] for name in crossing if flow.streams[name].writer in part}
     inputs = {*chain.from_iterable(operator.inputs for operator in operators)}
-    mine = [name for name in come if name in inputs]
+    received: Streams = {}
+    for part_streams in incoming:
+        received |= {name: samples for name, samples in part_streams.items() if name in inputs}
     totals: Gradients = {}
     losses: list[float] = []
     count = len(outside[network.streams.data])
     for number, block in enumerate(blocks(range(count), block_size(network))):
-        streams = {name: come[name][number] for name in mine}
+        streams = {name: samples[number] for name, samples in received.items()}
         streams |= {name: samples[block.start : block.stop] for name, samples in outside.items()}
         losses += fire_operators(machine, operators, weights, streams, totals, first + block.start + 1)
         for name, samples in outgoing.items():
             samples.append(streams[name])
-    learned: dict[int, Shares] = {layer: [] for layer in old}
+    updated: dict[int, Shares] = {layer: [] for layer in to_update}
     for name, total in sum_group_gradients(machine, flow, weights, totals).items():
         layer = flow.operators[name].layer - 1
-        where = locate_weights(network.layers[layer], flow.operators[name])
-        base = _select_share(old[layer], where)
-        learned[layer].append((where, _update_share(base, total, count, network.learning_rate)))
-    return {"streams": outgoing, "losses": losses, **learned}
+        index_by_name = locate_weights(network.layers[layer], flow.operators[name])
+        before = _select_share(to_update[layer], index_by_name)
+        updated[layer].append((index_by_name, _update_share(before, total, count, network.learning_rate)))
+    return {"streams": outgoing, "losses": losses, **updated}
 
 
-def _select_share(shares: Shares, where: Mapping[str, Any]) -> dict[str, Array]:
-    """The weights of a layer at these indices: a stored share, or a slice of the whole layer."""
-    for places, arrays in shares:
-        if places == where:
+def _select_share(shares: Shares, wanted: Mapping[str, Any]) -> dict[str, Array]:
+    """The weights of a layer at these indices (by weight name): a stored share, or a slice of the whole layer."""
+    for index_by_name, arrays in shares:
+        if index_by_name == wanted:
             return arrays
     ((_, arrays),) = shares
-    return {name: arrays[name][index] for name, index in where.items()}
+    return {name: arrays[name][index] for name, index in wanted.items()}
 
 
 def _update_share(before: Mapping[str, Array], total: Mapping[str, Array], count: int, rate: float) -> dict[str, Array]:

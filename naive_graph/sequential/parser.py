@@ -1,7 +1,7 @@
-"""Parser of the sequential language, with lark (grammar: sequential.lark), and its error messages.
+"""Parse the sequential language to its syntax tree, with lark (grammar: sequential.lark); evaluate expressions.
 
-Every error has a line, a column and a suggestion. A syntax error ends the parsing; of
-a text without one all errors are collected. Expressions are evaluated here, too.
+An error in the text has a line, a column and a suggestion. A syntax error, or a reserved
+word as a name, ends the parsing; in a text without these all errors are collected.
 """
 
 from __future__ import annotations
@@ -41,14 +41,16 @@ except ImportError:
 MOST_CHARACTERS = 100_000
 MOST_MISTAKES = 10  # reported at once
 MOST_DIGITS = 18  # of an integer, so that it fits into an int64
-SIGNS = {
+SIGN_OF_TERMINAL = {  # by lark's name of a terminal
     "SEMICOLON": ";", "COMMA": ",", "LPAR": "(", "RPAR": ")", "LBRACE": "{", "RBRACE": "}", "EQUAL": "=",
     "PLUS": "+", "MINUS": "-", "STAR": "*", "SLASH": "/", "LESSTHAN": "<", "MORETHAN": ">",
 }  # fmt: skip
 QUOTES = "\"'“”„‟«»‘’‚‛`´"
 COMMENTS = r"""("[^"\n]*"|'[^'\n]*')|//[^\n]*|/\*[\s\S]*?\*/"""  # group 1: a string, not a comment
-INSTEAD = {"#": " A comment begins with //.", "[": " Brackets are round.", "]": " Brackets are round."}
-WORDS = {"ID": "a name", "NUMBER": "a number", "STRING": "a text in quotes", "TYPE": "double", "$END": "the end"}
+SIGN_HINTS = {"#": " A comment begins with //.", "[": " Brackets are round.", "]": " Brackets are round."}
+WORD_OF_TERMINAL = {
+    "ID": "a name", "NUMBER": "a number", "STRING": "a text in quotes", "TYPE": "double", "$END": "the end",
+}  # fmt: skip
 RESERVED = {"stream", "sequential", "add", "composite", "double", "float", "int"}
 
 
@@ -99,16 +101,16 @@ class ParsedText:
                 for arguments in (statement.arguments, *(layer.arguments for layer in statement.layers)):
                     for argument in arguments:
                         with self.collect_errors():
-                            self._value(argument.value)
+                            self._evaluate(argument.value)
 
     def _declare(self, kind: str, name: LocatedName, expression: ParsedExpression) -> None:
         constant = self.constants.get(name.text)
-        before = constant.name if constant else self.streams.get(name.text)
+        earlier = constant.name if constant else self.streams.get(name.text)
         if constant is None:
             self.constants[name.text] = DeclaredConstant(name)  # so that a wrong declaration is reported once
-        self._value(expression, within=name.text)
-        if before is not None:
-            says = f"it is declared in line {before.line} already. Take one away."
+        self._evaluate(expression, within=name.text)
+        if earlier is not None:
+            says = f"it is declared in line {earlier.line} already. Take one away."
             raise error_at(name, "DUPLICATE_NAME", says, name.text)
         value = expression.value
         if isinstance(value, (str, tuple)):
@@ -118,7 +120,7 @@ class ParsedText:
             raise error_at(expression, "BAD_VALUE", says)
         self.constants[name.text] = DeclaredConstant(name, value if value is None or kind == "int" else float(value))
 
-    def _value(self, expression: ParsedExpression, within: str = "") -> None:
+    def _evaluate(self, expression: ParsedExpression, within: str = "") -> None:
         """Evaluate an expression, operands first. within: the constant that it declares, if it does."""
         waiting, order = [expression], list[ParsedExpression]()
         while waiting:
@@ -127,11 +129,11 @@ class ParsedText:
             waiting += [operand for operand in part.parts if isinstance(operand, ParsedExpression)]
         for part in reversed(order):
             if part.kind == "name":
-                part.value = self._constant(part, within).value
+                part.value = self._find_constant(part, within).value
             else:
                 part.value = calculate_value(part)
 
-    def _constant(self, part: ParsedExpression, within: str) -> DeclaredConstant:
+    def _find_constant(self, part: ParsedExpression, within: str) -> DeclaredConstant:
         """Look up the constant of a name. Raises SequentialError unless it is declared before."""
         name = part.parts[0]
         constant = self.constants.get(name)
@@ -157,7 +159,7 @@ class ParsedText:
         return None
 
     def add(self, error: SequentialError) -> None:
-        """Add an error, with its line of the text; of several at one position, keep the first."""
+        """Add an error, with its line of the text, unless there is one at the same position."""
         source = self.text.split("\n")[error.line - 1].rstrip("\r").replace("\t", " ")
         if not any((mistake.line, mistake.column) == (error.line, error.column) for mistake in self.mistakes):
             self.mistakes.append(error.at(error.line, error.column, source))
@@ -171,7 +173,7 @@ class ParsedText:
             self.add(error)
 
     def raise_errors(self) -> None:
-        """Raise the first error, with the others in its `more`, if there are any."""
+        """If there are errors, raise the first, with the next ones (MOST_MISTAKES in all) in its `more`."""
         if self.mistakes:
             first, *more = sorted(self.mistakes, key=lambda mistake: (mistake.line, mistake.column))[:MOST_MISTAKES]
             first.more = more
@@ -212,7 +214,10 @@ def _explain_unexpected(text: str, error: lark.UnexpectedToken) -> SequentialErr
             return _explain_statement(stack[-1])
         says = f"a constant has a value: {stack[-1]} = 3."
         return error_at(stack[-1], "SyntaxError", says, str(stack[-1]))
-    named = [WORDS.get(terminal) or f"`{SIGNS.get(terminal, terminal.lower().strip('_'))}`" for terminal in wanted]
+    named = []
+    for terminal in wanted:
+        sign = SIGN_OF_TERMINAL.get(terminal, terminal.lower().strip("_"))
+        named.append(WORD_OF_TERMINAL.get(terminal, f"`{sign}`"))
     expected = " or ".join([", ".join(named[:-1]), named[-1]] if len(named) > 1 else named)
     got = "the end of the text" if at_end else f"`{str(token)[:30]}`"
     if text[start:].partition("(")[0].endswith(".add"):
@@ -245,8 +250,8 @@ def _explain_character(text: str, error: lark.UnexpectedCharacters) -> Sequentia
             says = f"a text that begins with {char} does not end with it on its line{f': {word}' * bool(inside[2])}."
     else:
         file = " A program is its text, not the name of its file." * (char in ".~\\")
-        instead = INSTEAD.get(char, f" Take it out.{file}")
-        says = f"`{char}` ({name}) is no sign of the language.{instead}"
+        hint = SIGN_HINTS.get(char, f" Take it out.{file}")
+        says = f"`{char}` ({name}) is no sign of the language.{hint}"
     return error_at(error, "SyntaxError", says)
 
 

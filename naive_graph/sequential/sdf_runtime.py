@@ -41,8 +41,8 @@ class Firing(NamedTuple):
 class NetworkMachine:
     """Computes what each operator of a network does with a block of samples.
 
-    later: defer weight gradients: a backward gives the pair (delta, held) that they are computed from, and `summed`
-    computes them for all blocks of a group at once, by one matrix product instead of a sum of several.
+    later: defer weight gradients: a backward gives the pair (delta, saved) that they are computed from, and
+    `sum_gradients` computes them for up to MOST_AT_ONCE samples at once, by one matrix product instead of several.
     """
 
     def __init__(self, network: Network, training: bool = True, last: str = "", later: bool = False) -> None:
@@ -82,8 +82,8 @@ class NetworkMachine:
         else:
             layer, delta_and_residual = self._layer(operator), (inputs[0], inputs[1] if len(inputs) > 1 else None)
             results = [None if operator.outputs == [self.last] else layer.backward(*delta_and_residual, weights)]
-            made_of = dict(zip(("delta", "held"), delta_and_residual)) if placed.weight_shapes else {}
-            gradients = made_of if self.later else layer.learned(*delta_and_residual, weights)
+            deferred = dict(zip(("delta", "saved"), delta_and_residual)) if placed.weight_shapes else {}
+            gradients = deferred if self.later else layer.weight_gradients(*delta_and_residual, weights)
         return Firing(operator.name, iteration, dict(taken), dict(zip(operator.outputs, results)), gradients, loss)
 
     def _layer(self, operator: StreamOperator) -> LayerArithmetic | WorkerArithmetic:
@@ -93,8 +93,8 @@ class NetworkMachine:
             self.shares[operator.name] = WorkerArithmetic(self.layers[operator.layer - 1], operator)
         return self.shares[operator.name]
 
-    def gather(self, total: dict[str, Array], block_gradients: Mapping[str, Array]) -> None:
-        """Add a block's gradients to the totals; with `later`, append its (delta, held) pair.
+    def add_gradients(self, total: dict[str, Array], block_gradients: Mapping[str, Array]) -> None:
+        """Add a block's gradients to the totals; with `later`, append its (delta, saved) pair.
 
         The first block's arrays are stored without a copy: nobody writes into them.
         """
@@ -103,16 +103,16 @@ class NetworkMachine:
                 array = np.concatenate([total[name], array]) if self.later else total[name] + array
             total[name] = array
 
-    def summed(
+    def sum_gradients(
         self, operator: StreamOperator, total: dict[str, Array], weights: Mapping[str, Array]
     ) -> dict[str, Array]:
-        """The weight gradients of an operator, summed over a group, from the totals that `gather` made."""
+        """The weight gradients of an operator, summed over a group, from the totals of `add_gradients`."""
         if not self.later or not total:
             return total
         sums: dict[str, Array] = {}
         for start in range(0, len(total["delta"]), MOST_AT_ONCE):
-            delta, held = (total[name][start : start + MOST_AT_ONCE] for name in ("delta", "held"))
-            gradients = self._layer(operator).learned(delta, held, weights)
+            delta, saved = (total[name][start : start + MOST_AT_ONCE] for name in ("delta", "saved"))
+            gradients = self._layer(operator).weight_gradients(delta, saved, weights)
             sums = {name: sums[name] + array if sums else array for name, array in gradients.items()}
         return sums
 
@@ -168,9 +168,9 @@ def firings(
     for name in ready_operators(flow, lambda name: all(queues[stream] for stream in flow.operators[name].inputs)):
         operator = flow.operators[name]
         count[name] += 1
-        taken = {stream: queues[stream].popleft()[None] for stream in operator.inputs}
-        held = weights[operator.layer - 1] if operator.layer else {}
-        fired = _drop_sample_axis(flow, machine.fire(operator, taken, held, count[name]))
+        inputs = {stream: queues[stream].popleft()[None] for stream in operator.inputs}
+        layer_weights = weights[operator.layer - 1] if operator.layer else {}
+        fired = _drop_sample_axis(flow, machine.fire(operator, inputs, layer_weights, count[name]))
         for stream, sample in fired.given.items():
             queues[stream].append(sample)
         yield fired

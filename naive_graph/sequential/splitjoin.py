@@ -1,13 +1,14 @@
 """Decompose one dataflow operator into a splitjoin: splits, parallel workers that each do a share, and a join.
 
-    Dense forward     duplicate x; worker j computes the results of its units
-    Dense backward    roundrobin x, duplicate delta; worker i has rows i of W
-    Conv forward      duplicate x; each worker its filters
-    Conv backward     dilate delta, duplicate that and x; each worker its channels
-    Pool, both        roundrobin x (and delta); each worker its channels
+    Dense forward     duplicate x; each worker computes the results of its units
+    Dense backward    roundrobin x, duplicate delta; each worker has its rows of W
+    Conv forward      duplicate x; each worker has its filters
+    Conv backward     dilate delta, duplicate that and x; each worker has its channels
+    Pool, both        roundrobin x (and delta); each worker has its channels
 
-A roundrobin splits along the last axis, and the join concatenates in that order.
-The result is that of the undivided operator, up to rounding.
+x is the layer's input, delta the gradient at its output. A split hands all workers the whole sample (duplicate), or
+each a slice of the last axis (roundrobin); the join concatenates their results in that order. The result is that of
+the undivided operator, up to rounding.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ Array = Any
 def decompose_operators(flow: Dataflow, grain: int | Mapping[str, int] = 1) -> Dataflow:
     """Decompose every Dense, Conv2D and pooling operator of a dataflow into split, workers and join.
 
-    grain: units, rows or channels per worker; a dict by operator name decomposes only those.
+    grain: units, rows, filters or channels per worker; a dict by operator name decomposes only those.
 
     >>> from .layers import connect_layers
     >>> from .dataflow import expand_layers
@@ -46,67 +47,73 @@ def decompose_operators(flow: Dataflow, grain: int | Mapping[str, int] = 1) -> D
     grains = grain if isinstance(grain, Mapping) else dict.fromkeys(flow.operators, grain)
     if not all(is_integer(size) and size >= 1 for size in grains.values()):
         raise SequentialError("ARG_RANGE", f"it is a whole number of at least 1, not {shortened(grain)}.", "grain")
-    made = Dataflow(flow.layers, flow.name)
+    decomposed = Dataflow(flow.layers, flow.name)
     readers: dict[str, str] = {}  # by input stream of a decomposed operator: its new reader
     for operator in flow.operators.values():
         count = max_shares(flow, operator)
         if count is None or operator.name not in grains:
-            made.add(StreamOperator(operator.name, operator.kind, operator.layer))
+            decomposed.add(StreamOperator(operator.name, operator.kind, operator.layer))
         else:
             step = grains[operator.name]
             ranges = [range(start, min(start + step, count)) for start in range(0, count, step)]
-            readers |= _split_operator(made, flow, operator, ranges)
+            readers |= _split_operator(decomposed, flow, operator, ranges)
     for stream in flow.streams.values():
-        writer = stream.writer if stream.writer in ("", *made.operators) else f"{stream.writer}.join"
-        made.connect(stream.name, writer, readers.get(stream.name, stream.reader), stream.shape)
+        writer = stream.writer if stream.writer in ("", *decomposed.operators) else f"{stream.writer}.join"
+        decomposed.connect(stream.name, writer, readers.get(stream.name, stream.reader), stream.shape)
     for operator in flow.operators.values():
-        if f"{operator.name}.join" in made.operators:
-            _connect_parts(made, operator)
-    return made
+        if f"{operator.name}.join" in decomposed.operators:
+            _connect_workers(decomposed, operator)
+    return decomposed
 
 
-def _split_operator(made: Dataflow, flow: Dataflow, operator: StreamOperator, ranges: list[range]) -> dict[str, str]:
-    """Add the splits, workers and join of an operator; return the new reader of each of its input streams."""
+def _split_operator(
+    decomposed: Dataflow, flow: Dataflow, operator: StreamOperator, ranges: list[range]
+) -> dict[str, str]:
+    """Add the splits, workers and join of an operator; return the new reader of each of its input streams.
+
+    ranges: each worker's units, rows, filters or channels.
+    """
     placed = flow.layers[operator.layer - 1]
     readers = {}
     for stream in operator.inputs:
-        delta = operator.kind == "backward" and operator.inputs[0] == stream  # of a backward, the gradient comes first
-        name = readers[stream] = f"{operator.name}.split_{'delta' if delta else 'x'}"
-        if isinstance(placed.layer, Conv2D) and delta:
+        is_delta = operator.kind == "backward" and operator.inputs[0] == stream  # a backward's first input is delta
+        name = readers[stream] = f"{operator.name}.split_{'delta' if is_delta else 'x'}"
+        if isinstance(placed.layer, Conv2D) and is_delta:
             readers[stream] = f"{operator.name}.dilate"
-            made.add(StreamOperator(readers[stream], "dilate", operator.layer))
-        every = delta or operator.kind == "forward"
-        is_duplicated = isinstance(placed.layer, Conv2D) or (isinstance(placed.layer, Dense) and every)
-        cuts = () if is_duplicated else tuple(span.start for span in ranges[1:])
-        made.add(StreamOperator(name, "duplicate" if is_duplicated else "roundrobin", operator.layer, cuts=cuts))
+            decomposed.add(StreamOperator(readers[stream], "dilate", operator.layer))
+        is_whole_needed = is_delta or operator.kind == "forward"
+        is_duplicated = isinstance(placed.layer, Conv2D) or (isinstance(placed.layer, Dense) and is_whole_needed)
+        cuts = () if is_duplicated else tuple(share.start for share in ranges[1:])
+        kind = "duplicate" if is_duplicated else "roundrobin"
+        decomposed.add(StreamOperator(name, kind, operator.layer, cuts=cuts))
     for number, share in enumerate(ranges):
-        made.add(StreamOperator(f"{operator.name}.worker_{number}", operator.kind, operator.layer, share=share))
-    made.add(StreamOperator(f"{operator.name}.join", "join", operator.layer))
+        decomposed.add(StreamOperator(f"{operator.name}.worker_{number}", operator.kind, operator.layer, share=share))
+    decomposed.add(StreamOperator(f"{operator.name}.join", "join", operator.layer))
     return readers
 
 
-def _connect_parts(made: Dataflow, operator: StreamOperator) -> None:
+def _connect_workers(decomposed: Dataflow, operator: StreamOperator) -> None:
     """Connect splits to workers, and workers to the join, by streams of the right shapes."""
-    placed, name = made.layers[operator.layer - 1], operator.name
-    parts = [worker for worker in made.operators.values() if worker.share and worker.name.startswith(f"{name}.worker_")]
-    small = [worker_layer(placed, worker) for worker in parts]
+    placed, name, operators = decomposed.layers[operator.layer - 1], operator.name, decomposed.operators
+    workers = [each for each in operators.values() if each.share and each.name.startswith(f"{name}.worker_")]
+    layers = [worker_layer(placed, worker) for worker in workers]
     for stream in operator.inputs:
-        reader, shape = made.streams[stream].reader, made.streams[stream].shape
-        if made.operators[reader].kind == "dilate":
-            reader, before = f"{name}.split_delta", reader
+        split, shape = decomposed.streams[stream].reader, decomposed.streams[stream].shape
+        if operators[split].kind == "dilate":
+            dilate, split = split, f"{name}.split_delta"
             shape = dilated_shape(placed)
-            made.connect(f"{before}_out", before, reader, shape)
-        for number, (part, share) in enumerate(zip(small, parts)):
-            if made.operators[reader].kind == "roundrobin":
-                shape = part.output_shape if reader.endswith("delta") else part.input_shape
-            made.connect(f"{reader}_{number}", reader, share.name, shape)
-    for part, share in zip(small, parts):
-        shape = part.output_shape if share.kind == "forward" else part.input_shape
-        made.connect(f"{share.name}_out", share.name, f"{name}.join", shape)
+            decomposed.connect(f"{dilate}_out", dilate, split, shape)
+        for number, (layer, worker) in enumerate(zip(layers, workers)):
+            if operators[split].kind == "roundrobin":
+                shape = layer.output_shape if split.endswith("delta") else layer.input_shape
+            decomposed.connect(f"{split}_{number}", split, worker.name, shape)
+    for layer, worker in zip(layers, workers):
+        shape = layer.output_shape if worker.kind == "forward" else layer.input_shape
+        decomposed.connect(f"{worker.name}_out", worker.name, f"{name}.join", shape)
 
 
 def max_shares(flow: Dataflow, operator: StreamOperator) -> int | None:
-    """Into how many parts an operator can be split at most; None if it cannot be split."""
+    """The largest number of workers that an operator can be split into; None if it cannot be split."""
     if operator.kind not in ("forward", "backward"):
         return None
     placed = flow.layers[operator.layer - 1]
@@ -135,6 +142,7 @@ def join_results(placed: LayerInNetwork, operator: StreamOperator, parts: list[A
 
 
 def dilated_shape(placed: LayerInNetwork) -> tuple[int, ...]:
+    """The shape of a convolution's dilated delta: a correlation with its kernel has the shape of the padded input."""
     layer: Any = placed.layer
     extents = zip(placed.input_shape[:2], layer.padding, layer.kernel_size, strict=True)
     return (*(n + 2 * p + k - 1 for n, p, k in extents), layer.filters)
@@ -156,36 +164,43 @@ def _dilation_slices(placed: LayerInNetwork) -> tuple[slice, ...]:
 
 def worker_layer(placed: LayerInNetwork, operator: StreamOperator) -> LayerInNetwork:
     """The smaller layer of one worker: its share of the units, inputs, filters or channels."""
-    layer, forwards, count = placed.layer, operator.kind == "forward", len(operator.share or ())
-    biased = {"use_bias": int("b" in locate_weights(placed, operator))}
+    layer, is_forward, count = placed.layer, operator.kind == "forward", len(operator.share or ())
+    use_bias = int("b" in locate_weights(placed, operator))
     shape = placed.input_shape
-    small: Any = layer
+    smaller: Any = layer
     if isinstance(layer, Dense):
-        small = Dense(count if forwards else layer.units, **biased)
-        shape = shape if forwards else (count,)
+        smaller = Dense(count if is_forward else layer.units, use_bias=use_bias)
+        shape = shape if is_forward else (count,)
     elif isinstance(layer, Conv2D):
-        filters = count if forwards else layer.filters
-        small = Conv2D(filters, layer.kernel_size, layer.strides, padding=layer.padding, **biased)
-        shape = shape if forwards else (*shape[:2], count)
+        filters = count if is_forward else layer.filters
+        smaller = Conv2D(filters, layer.kernel_size, layer.strides, padding=layer.padding, use_bias=use_bias)
+        shape = shape if is_forward else (*shape[:2], count)
     else:
         shape = (*shape[:2], count)
-    return LayerInNetwork(small, placed.number, None, shape)
+    return LayerInNetwork(smaller, placed.number, None, shape)
 
 
 def locate_weights(placed: LayerInNetwork, operator: StreamOperator) -> dict[str, Any]:
-    """By name, the index of an operator's part within its layer's weights: read by both, updated by a backward."""
+    """For each weight's name, the index of an operator's share of it. A forward and a backward read their shares, and
+    a backward updates its own.
+
+    The worker of a Dense forward has columns of W, that of a Dense backward rows; a convolution's W begins with
+    (filters, channels), of which a forward has filters and a backward channels.
+    """
     if operator.kind not in ("forward", "backward"):
         return {}
     share = operator.share
     if share is None:
         return dict.fromkeys(placed.weight_shapes, ...)
-    cut = slice(share.start, share.stop)
+    cut, is_dense = slice(share.start, share.stop), isinstance(placed.layer, Dense)
+    index: dict[str, Any]
     if operator.kind == "forward":
-        last = (..., cut) if isinstance(placed.layer, Dense) else (cut,)
-        return {name: last if name == "W" else cut for name in placed.weight_shapes}
-    first = (cut,) if isinstance(placed.layer, Dense) else (slice(None), cut)
-    mine = {"W": first} | ({} if share.start else {"b": ...})  # only the first worker has the bias
-    return {name: mine[name] for name in mine if name in placed.weight_shapes}
+        index = {"W": (..., cut) if is_dense else (cut,), "b": cut}
+    else:
+        index = {"W": (cut,) if is_dense else (slice(None), cut)}
+        if not share.start:  # only the first worker has the bias
+            index["b"] = ...
+    return {name: index[name] for name in index if name in placed.weight_shapes}
 
 
 class WorkerArithmetic:
@@ -195,45 +210,46 @@ class WorkerArithmetic:
         assert operator.share is not None
         self.index = locate_weights(placed, operator)
         self.channels = slice(operator.share.start, operator.share.stop)
-        part = worker_layer(placed, operator)
-        spread = isinstance(placed.layer, Conv2D) and operator.kind == "backward"
-        self.arithmetic = DilatedConvArithmetic(part) if spread else make_arithmetic(part)
+        layer = worker_layer(placed, operator)
+        is_dilated = isinstance(placed.layer, Conv2D) and operator.kind == "backward"
+        self.arithmetic = DilatedConvArithmetic(layer) if is_dilated else make_arithmetic(layer)
 
-    def forward(self, x: Array, whole: Mapping[str, Array]) -> tuple[Array, Array | None]:
-        return self.arithmetic.forward(x, self._own_weights(whole))
+    def forward(self, x: Array, weights: Mapping[str, Array]) -> tuple[Array, Array | None]:
+        return self.arithmetic.forward(x, self._own_weights(weights))
 
-    def backward(self, delta: Array, held: Array | None, whole: Mapping[str, Array]) -> Array:
-        return self.arithmetic.backward(delta, self._seen(held), self._own_weights(whole))
+    def backward(self, delta: Array, saved: Array | None, weights: Mapping[str, Array]) -> Array:
+        return self.arithmetic.backward(delta, self._own_channels(saved), self._own_weights(weights))
 
-    def learned(self, delta: Array, held: Array | None, whole: Mapping[str, Array]) -> dict[str, Array]:
-        """The gradients of this part of the weights."""
-        return self.arithmetic.learned(delta, self._seen(held), self._own_weights(whole))
+    def weight_gradients(self, delta: Array, saved: Array | None, weights: Mapping[str, Array]) -> dict[str, Array]:
+        """The gradients of this worker's share of the weights."""
+        return self.arithmetic.weight_gradients(delta, self._own_channels(saved), self._own_weights(weights))
 
     def _own_weights(self, weights: Mapping[str, Array]) -> dict[str, Array]:
         return {name: weights[name][index] for name, index in self.index.items()}
 
-    def _seen(self, held: Array | None) -> Array | None:
-        if held is None or not isinstance(self.arithmetic, DilatedConvArithmetic):
-            return held
-        return held[..., self.channels]
+    def _own_channels(self, saved: Array | None) -> Array | None:
+        """This worker's channels of a convolution's input, which a duplicate hands over whole."""
+        if saved is None or not isinstance(self.arithmetic, DilatedConvArithmetic):
+            return saved
+        return saved[..., self.channels]
 
 
 class DilatedConvArithmetic(LayerArithmetic):
-    """A convolution's backward from the dilated delta: dx is its correlation with the flipped kernel."""
+    """A convolution's backward from the dilated delta E: dx is the correlation of E with the flipped kernel."""
 
-    def _made(self, count: int) -> tuple[PlannedFunction, PlannedFunction]:
-        _, learned = super()._made(count)
+    def _plan(self, count: int) -> tuple[PlannedFunction, PlannedFunction]:
+        _, backward = super()._plan(count)
         layer: Any = self.layer_in_network.layer
         (ph, pw), (height, width, _) = layer.padding, self.layer_in_network.input_shape
-        spread = LeafNode.input((count, *dilated_shape(self.layer_in_network)), "E")
+        dilated = LeafNode.input((count, *dilated_shape(self.layer_in_network)), "E")
         kernel: Any = LeafNode.input(self.layer_in_network.weight_shapes["W"], "W")
-        turned = kernel[:, :, ::-1, ::-1].transpose(2, 3, 0, 1)  # (kh, kw, filters, channels)
-        padded_dx: Any = conv2d(spread, turned)
+        flipped = kernel[:, :, ::-1, ::-1].transpose(2, 3, 0, 1)  # (kernel height and width, filters, channels)
+        padded_dx: Any = conv2d(dilated, flipped)
         dx = padded_dx[:, ph : ph + height, pw : pw + width]
-        return PlannedFunction([spread, kernel], [dx]), learned
+        return PlannedFunction([dilated, kernel], [dx]), backward  # no forward: dx takes its place
 
-    def backward(self, delta: Array, held: Array | None, weights: Mapping[str, Array]) -> Array:
+    def backward(self, delta: Array, saved: Array | None, weights: Mapping[str, Array]) -> Array:
         return self.planned_functions(len(delta))[0](delta, weights["W"])[0]
 
-    def learned(self, delta: Array, held: Array | None, weights: Mapping[str, Array]) -> dict[str, Array]:
-        return super().learned(delta[:, *_dilation_slices(self.layer_in_network)], held, weights)
+    def weight_gradients(self, delta: Array, saved: Array | None, weights: Mapping[str, Array]) -> dict[str, Array]:
+        return super().weight_gradients(delta[:, *_dilation_slices(self.layer_in_network)], saved, weights)

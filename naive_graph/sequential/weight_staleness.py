@@ -6,12 +6,13 @@ With U_g the weights that group g of m samples uses, U_0 = U_1 the initial ones:
     delayed     U_{g+2} = U_{g+1} - rate * mean of the group's gradients at U_g
     alternate   U_{g+2} = U_g     - rate * mean of the group's gradients at U_g
 
-Operators fire for blocks of a group's samples (`blocks`). Gradients are summed by
-a left fold over the blocks, so every way to run a policy gives the same bits. With
-other block sizes than one sample the sum differs from the fold over samples by
-rounding, at most by 2 n eps times the sum of the terms' magnitudes. The delayed
-policy suits a pipeline with two buffers of weights: while group g + 1 is under way
-with U_{g+1}, group g writes U_{g+2} over U_g.
+The delayed policy suits a pipeline with two buffers of weights: while group g + 1 is
+under way with U_{g+1}, group g writes U_{g+2} over U_g.
+
+Operators fire for blocks of a group's samples (`blocks`). A group's gradients are summed
+in one order, whoever fires the operators, so all ways to run a policy with blocks of one
+size give the same bits. Sums over blocks of another size differ by rounding, at most by
+2 n eps times the sum of the terms' magnitudes.
 """
 
 from __future__ import annotations
@@ -66,35 +67,41 @@ def fire_operators(
     """
     losses: list[float] = []
     for operator in operators:
-        taken = {name: streams.pop(name) for name in operator.inputs}
-        fired = machine.fire(operator, taken, weights[operator.layer - 1] if operator.layer else {}, iteration)
+        inputs = {name: streams.pop(name) for name in operator.inputs}
+        fired = machine.fire(operator, inputs, weights[operator.layer - 1] if operator.layer else {}, iteration)
         streams.update(fired.given)
         if fired.gradients:
-            machine.gather(totals.setdefault(operator.name, {}), fired.gradients)
+            machine.add_gradients(totals.setdefault(operator.name, {}), fired.gradients)
         losses += fired.loss or ()
     return losses
 
 
 def process_group(
-    machine: NetworkMachine, flow: Dataflow, held: Sequence[Mapping[str, Array]], samples: Array, labels: Array,
+    machine: NetworkMachine, flow: Dataflow, weights: Sequence[Mapping[str, Array]], samples: Array, labels: Array,
     members: range, first: int, size: int = MOST_AT_ONCE,
 ) -> tuple[Gradients, list[float]]:  # fmt: skip
-    """Pass a group of samples in blocks of `size`; return the summed gradients by operator, and the losses."""
+    """Pass a group of samples in blocks of `size`; return the summed gradients by operator, and the losses.
+
+    members: the group's samples, by index. first: the number of samples in earlier runs.
+    """
     totals: Gradients = {}
     data, label = (stream.name for stream in flow.streams.values() if not stream.writer)
     losses: list[float] = []
     for block in blocks(members, size):
         streams = {data: samples[block.start : block.stop], label: labels[block.start : block.stop]}
-        losses += fire_operators(machine, flow.operators.values(), held, streams, totals, first + block.start + 1)
-    return sum_group_gradients(machine, flow, held, totals), losses
+        losses += fire_operators(machine, flow.operators.values(), weights, streams, totals, first + block.start + 1)
+    return sum_group_gradients(machine, flow, weights, totals), losses
 
 
 def sum_group_gradients(
-    machine: NetworkMachine, flow: Dataflow, held: Sequence[Mapping[str, Array]], totals: Gradients
+    machine: NetworkMachine, flow: Dataflow, weights: Sequence[Mapping[str, Array]], totals: Gradients
 ) -> Gradients:
-    """Finish a group's totals: summed weight gradients by operator (see NetworkMachine.summed)."""
-    pairs = ((flow.operators[name], total) for name, total in totals.items())
-    return {operator.name: machine.summed(operator, total, held[operator.layer - 1]) for operator, total in pairs}
+    """The weight gradients of a group by operator, from the totals of its blocks (see NetworkMachine.sum_gradients)."""
+    sums = {}
+    for name, total in totals.items():
+        operator = flow.operators[name]
+        sums[name] = machine.sum_gradients(operator, total, weights[operator.layer - 1])
+    return sums
 
 
 class DoubleBuffer:
@@ -110,24 +117,27 @@ class DoubleBuffer:
         return self.buffers[group % 2]
 
     def write_update(
-        self, layer: int, group: int, mine: Mapping[str, Any], total: Mapping[str, Array], count: int
+        self, layer: int, group: int, index_by_name: Mapping[str, Any], total: Mapping[str, Array], count: int
     ) -> None:
-        """Write U_{g+2} over U_g, at the indices in `mine`; in a correct pipeline nobody reads U_g any more."""
-        base, after = self.buffer_of(group + (self.policy == "delayed"))[layer], self.buffers[group % 2][layer]
-        for name, index in mine.items():
-            old, new, rows = base[name][index], after[name][index], max(1, IN_CACHE // total[name][0].size)
+        """Write U_{g+2} over U_g, at these indices of a layer; in a correct pipeline nobody reads U_g any more.
+
+        total: the summed gradients of `count` samples.
+        """
+        base, target = self.buffer_of(group + (self.policy == "delayed"))[layer], self.buffers[group % 2][layer]
+        for name, index in index_by_name.items():
+            old, new, rows = base[name][index], target[name][index], max(1, IN_CACHE // total[name][0].size)
             for start in range(0, len(new), rows):
-                part = slice(start, start + rows)
-                step = total[name][part] / count
+                in_cache = slice(start, start + rows)
+                step = total[name][in_cache] / count
                 step *= self.rate
-                np.subtract(old[part], step, out=new[part])
+                np.subtract(old[in_cache], step, out=new[in_cache])
 
     def update_all(self, flow: Dataflow, group: int, totals: Gradients, count: int) -> None:
         """Apply the summed gradients of a group of `count` samples, each operator's to its own weights."""
         for name, total in totals.items():
             operator = flow.operators[name]
-            mine = locate_weights(flow.layers[operator.layer - 1], operator)
-            self.write_update(operator.layer - 1, group, mine, total, count)
+            index_by_name = locate_weights(flow.layers[operator.layer - 1], operator)
+            self.write_update(operator.layer - 1, group, index_by_name, total, count)
 
 
 class GroupEnd(NamedTuple):

@@ -1,8 +1,8 @@
-"""Pipelined training with one thread for each worker; its results equal the serial recurrence bit for bit.
+"""Pipelined training with one thread for each worker; the weights equal those of `in_series` bit for bit.
 
-A worker runs the operators of one part, block after block of each group's samples.
-Workers are connected by bounded queues and do not run in lockstep: the forward of
-group g waits for its weights U_g, everything else for its samples.
+A worker runs the operators of one part of the dataflow, block after block of each group's samples. Workers are
+connected by bounded queues and do not run in lockstep. A firing waits for its samples; the forward of group g also
+waits for the weights U_g (see weight_staleness.py), and the update of group g until all workers have ended group g - 1.
 """
 
 from __future__ import annotations
@@ -55,19 +55,22 @@ class WorkerStopped(Exception):
 class PipelineRun(DoubleBuffer):
     """State shared by the workers of a run: queues, double-buffered weights, how far to go, and whether one failed.
 
-    The first two groups read the buffers of the run before, `begun`, without a copy; groups write into new buffers.
+    The first two groups read the buffers of the run before, `initial`, without a copy; groups write into new buffers.
     before: numbers of groups and samples in earlier runs.
     """
 
     def __init__(
-        self, network: Network, begun: Sequence[Weights], samples: Array, labels: Array, *, policy: str,
+        self, network: Network, initial: Sequence[Weights], samples: Array, labels: Array, *, policy: str,
         flow: Dataflow, parts: Sequence[Sequence[str]], before: tuple[int, int],
     ) -> None:  # fmt: skip
-        empty = [[{name: np.empty_like(array) for name, array in layer.items()} for layer in half] for half in begun]
+        empty: list[Weights] = []
+        for buffer in initial:
+            empty.append([{name: np.empty_like(array) for name, array in layer.items()} for layer in buffer])
         super().__init__(empty, policy, network.learning_rate)
-        self.network, self.flow, self.begun = network, flow, begun
+        self.network, self.flow, self.initial = network, flow, initial
         self.outside = {network.streams.data: samples, network.streams.labels: labels}
         self.first_group, self.samples_before = before
+        # By backward operator: the number of groups whose weights it has written, earlier runs included.
         self.ended = {name: before[0] for name, each in flow.operators.items() if each.kind == "backward"}
         self.writers: dict[int, list[str]] = {}  # by layer: the operators that write its weights
         for name in self.ended:
@@ -82,9 +85,9 @@ class PipelineRun(DoubleBuffer):
 
     def buffer_of(self, group: int) -> Weights:
         """The buffer that a group reads: the first two read those of the run before."""
-        return (self.begun if group < self.first_group + 2 else self.buffers)[group % 2]
+        return (self.initial if group < self.first_group + 2 else self.buffers)[group % 2]
 
-    def check(self) -> None:
+    def raise_if_failed(self) -> None:
         if self.failed:
             raise WorkerStopped
 
@@ -92,7 +95,7 @@ class PipelineRun(DoubleBuffer):
         """Wait until these operators have written the weights of a group: groups 0 to group - 2 have ended."""
         with self.changed:
             while any(self.ended[name] < group - 1 for name in writers):
-                self.check()
+                self.raise_if_failed()
                 self.changed.wait(PATIENCE)
 
     def end_group(self, writer: str) -> None:
@@ -102,16 +105,19 @@ class PipelineRun(DoubleBuffer):
             self.changed.notify_all()
 
     def interrupt(self, number: int, frame: Any) -> None:
-        """Signal handler for Ctrl-C: all workers finish the groups in flight; a second Ctrl-C stops them at once."""
-        # No worker is further ahead: group g waits for group g - 2.
-        begun = (min(self.ended.values()) - self.first_group + 3) * self.network.batch_size
-        self.failed = self.failed or self.limit <= begun
-        self.limit = min(self.count, begun)
+        """Signal handler for Ctrl-C: all workers finish the groups in flight.
 
-    def left(self) -> list[Weights]:
+        A second Ctrl-C stops them at once, and so does the first if the last group is in flight already.
+        """
+        # No worker is further ahead, since group g waits for group g - 2.
+        samples_in_flight = (min(self.ended.values()) - self.first_group + 3) * self.network.batch_size
+        self.failed = self.failed or self.limit <= samples_in_flight
+        self.limit = min(self.count, samples_in_flight)
+
+    def final_buffers(self) -> list[Weights]:
         """Both buffers after the run; where no group has written, a copy of the buffer before."""
         written = {group % 2 for group in range(self.first_group, min(self.ended.values()))}
-        return [self.buffers[half] if half in written else copy_weights(self.begun[half]) for half in (0, 1)]
+        return [self.buffers[half] if half in written else copy_weights(self.initial[half]) for half in (0, 1)]
 
 
 class PipelineWorker:
@@ -137,7 +143,7 @@ class PipelineWorker:
                     try:
                         self._fire(operator, group, block, streams, totals)
                         if operator.kind == "backward" and block.stop == members.stop:
-                            self._learn(operator, group, totals.get(operator.name, {}), len(members))
+                            self._update_weights(operator, group, totals.get(operator.name, {}), len(members))
                     except (WorkerStopped, KeyboardInterrupt):
                         raise
                     except BaseException as error:
@@ -165,21 +171,21 @@ class PipelineWorker:
             if name in shared.queues:
                 self._retry(shared.queues[name].put, streams.pop(name))
 
-    def _learn(self, operator: StreamOperator, group: int, total: Mapping[str, Array], count: int) -> None:
-        """Update an operator's weights at the end of a group."""
+    def _update_weights(self, operator: StreamOperator, group: int, total: Mapping[str, Array], count: int) -> None:
+        """Update an operator's weights at the end of a group of `count` samples."""
         shared = self.shared
-        sums = self.machine.summed(operator, dict(total), shared.buffer_of(group)[operator.layer - 1])
+        sums = self.machine.sum_gradients(operator, dict(total), shared.buffer_of(group)[operator.layer - 1])
         shared.wait(shared.ended, group + 1)  # no worker is more than one group ahead
         shared.update_all(shared.flow, group, {operator.name: sums}, count)
         shared.end_group(operator.name)
 
-    def _retry(self, act: Callable[..., Any], *samples: Array) -> Any:
+    def _retry(self, get_or_put: Callable[..., Any], *samples: Array) -> Any:
         """Repeat a queue's get or put until it succeeds. Raises WorkerStopped if another worker has failed."""
         while True:
             try:
-                return act(*samples, timeout=PATIENCE)
+                return get_or_put(*samples, timeout=PATIENCE)
             except (queue.Empty, queue.Full):
-                self.shared.check()
+                self.shared.raise_if_failed()
 
 
 Division = Sequence[Sequence[str]] | Partition
@@ -205,21 +211,24 @@ def in_threads(
     network: Network, buffers: Sequence[Weights], samples: Array, labels: Array, policy: str = "delayed",
     partition: Division | None = None, before: tuple[int, int] = (0, 0), timed: bool = False,
 ) -> PipelineResult:  # fmt: skip
-    """Train in a pipeline with one thread for each part. Ctrl-C ends it after the groups in flight."""
-    flow, names = resolve_partition(network, partition)
-    shared = PipelineRun(network, buffers, samples, labels, policy=policy, flow=flow, parts=names, before=before)
+    """Train in a pipeline with one thread for each part. Ctrl-C ends it after the groups in flight.
+
+    before: numbers of groups and samples in earlier runs. timed: whether to record when each firing begins and ends.
+    """
+    flow, parts = resolve_partition(network, partition)
+    shared = PipelineRun(network, buffers, samples, labels, policy=policy, flow=flow, parts=parts, before=before)
     _ = network.arithmetic  # made here, once, not by each thread
-    parts = [PipelineWorker(shared, worker, mine, timed) for worker, mine in enumerate(names)]
+    workers = [PipelineWorker(shared, number, names, timed) for number, names in enumerate(parts)]
     errors: list[BaseException] = []
 
-    def run(part: PipelineWorker) -> None:
+    def run(worker: PipelineWorker) -> None:
         try:
-            part.run()
+            worker.run()
         except BaseException as error:
             errors.append(error)
             shared.failed = True
 
-    threads = [threading.Thread(target=run, args=(part,), daemon=True) for part in parts]
+    threads = [threading.Thread(target=run, args=(worker,), daemon=True) for worker in workers]
     with interrupts_to(shared.interrupt):
         for thread in threads:
             thread.start()
@@ -231,7 +240,6 @@ def in_threads(
             raise error
     if shared.failed:
         raise KeyboardInterrupt
-    bars = sorted((bar for part in parts for bar in part.bars), key=lambda bar: bar.start)
-    return PipelineResult(
-        shared.left(), min(shared.ended.values()), [loss for part in parts for loss in part.losses], bars
-    )
+    bars = sorted((bar for worker in workers for bar in worker.bars), key=lambda bar: bar.start)
+    losses = [loss for worker in workers for loss in worker.losses]
+    return PipelineResult(shared.final_buffers(), min(shared.ended.values()), losses, bars)

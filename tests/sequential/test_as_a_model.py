@@ -202,7 +202,7 @@ def taught(folder, how, stop_at=None, seed=3):
     history = network.fit(x, y, batch_size=13, epochs=left, **wishes)
     for name in ("_by_trainer", "_pipelined"):
         delattr(network, name)
-    ended = len(history) - (network._done > 0)
+    ended = len(history) - (network._in_epoch > 0)
     if left > ended:
         network.save(folder / "network.npz")
         (folder / "left.json").write_text(json.dumps(left - ended))

@@ -32,7 +32,7 @@ def both(layer, shape, seed=0):
     does = make_arithmetic(place)
     y, kept = does.forward(x[None], weights)
     held = x[None] if layer.needs_input_for_backward else kept
-    dx, found = does.backward(delta[None], held, weights), does.learned(delta[None], held, weights)
+    dx, found = does.backward(delta[None], held, weights), does.weight_gradients(delta[None], held, weights)
     return x, weights, delta, y[0], dx[0], found
 
 
@@ -146,7 +146,7 @@ def test_golden_convolution():
         (place,) = connect_layers([Conv2D(1, 2, strides, use_bias=0)], (4, 4, 1))
         does = make_arithmetic(place)
         y, _ = does.forward(x[None], w)
-        dx, found = does.backward(np.ones_like(y), x[None], w), does.learned(np.ones_like(y), x[None], w)
+        dx, found = does.backward(np.ones_like(y), x[None], w), does.weight_gradients(np.ones_like(y), x[None], w)
         assert out is None or y[0, ..., 0].tolist() == out
         assert found["W"][0, 0].tolist() == learned
     assert dx[0, ..., 0].tolist() == [[1, 3, 3, 2], [4, 10, 10, 6], [4, 10, 10, 6], [3, 7, 7, 4]]

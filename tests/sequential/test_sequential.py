@@ -159,7 +159,7 @@ def test_a_fit_says_how_it_ended(monkeypatch):
     history = network.fit(
         np.tile(x, (999, 1)), np.tile(y, (999, 1)), workers="threads", partition=[names], progress=False
     )
-    assert history.stopped == "interrupt" and network._done and network._done % network.batch_size == 0
+    assert history.stopped == "interrupt" and network._in_epoch and network._in_epoch % network.batch_size == 0
 
 
 @pytest.mark.parametrize("name", ["", "a b", "é", 3, None, "1"])
