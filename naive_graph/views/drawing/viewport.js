@@ -367,6 +367,10 @@ function staging(view, svg, text, dot, wish = "", told = () => {}) {
   function settle() {
     const room = view.getBoundingClientRect(), own = overview.getBoundingClientRect(), around = (view.parentNode ?? view).getBoundingClientRect(), [across, down] = shift();
     const seen = [...spots].filter(([id]) => shown(id) && (nodes.has(id) || shut.has(id))).map(([, [x, y, width, height]]) => [x * scale + across - view.scrollLeft, y * scale + down - view.scrollTop, width * scale, height * scale]);
+    for (const edge of edges) if (edge.style.display !== "none") {  // where an arrow ends
+      const [x, y] = edge.querySelector("polygon").getAttribute("points").split(/[ ,]/).map(Number);
+      if (!isNaN(y)) seen.push([x * scale + across - view.scrollLeft - 6, y * scale + down - view.scrollTop - 6, 12, 12]);
+    }
     for (const edge of edges) if (edge.classList.contains("ng-lit")) {  // an arrow at which one looks weighs more than a box
       const path = edge.querySelector("path"), long = path.getTotalLength();
       for (let at = 0; at <= 1; at += 1 / 16) {

@@ -1,5 +1,5 @@
 // Numbers that follow: the leaves get other values, and the walk is computed anew by the code of the rules
-// (see views/steps/live_bundle.py). The events stay as they are; only their numbers are written again.
+// (`recompute_script` in views/steps/columns.py). The events stay as they are; only their numbers are written again.
 
 /** The only plan of a walk, computed from other values of its leaves. */
 function living(walk, replay, { rules, trainers }) {
