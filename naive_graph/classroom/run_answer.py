@@ -35,6 +35,7 @@ from types import CodeType
 from typing import Any, NamedTuple, NoReturn, Protocol
 
 from ..graph.graph import Graph
+from ..graph.nodes import Node
 from .cases import LARGE, ExerciseCall, ExerciseCase
 
 LINES = 100_000  # of the answer, in one call; more for a large graph
@@ -257,6 +258,8 @@ def to_json_value(thing: Any, nodes: list[Any]) -> Any:
             return thing
         if id(thing) in places:
             return {"node": places[id(thing)]}
+        if isinstance(thing, Node):  # of an earlier graph: an answer may have kept thousands of them
+            return {"kind": type(thing).__name__}
         if isinstance(thing, Real):
             return _number(thing)
         if isinstance(thing, str):

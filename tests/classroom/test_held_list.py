@@ -59,7 +59,7 @@ def test_the_list_has_ten_for_each_exercise():
     assert all(len(wrongs) >= 10 for *_, wrongs in LIST)
 
 
-@pytest.fixture(scope="module", params=[23, pytest.param(1, marks=pytest.mark.slow)], ids=["every 23rd", "all"])
+@pytest.fixture(scope="module", params=[71, pytest.param(1, marks=pytest.mark.slow)], ids=["some", "all"])
 def judged(request):
     """(the answer in short, the names that are true of it, what was told)."""
     flat = [(name, *each) for name, _, wrongs in LIST for each in wrongs]
@@ -85,7 +85,7 @@ def test_no_name_in_the_list_is_false(judged):
     assert [(what, name) for what, name, names in found if name not in names] == []
 
 
-@pytest.mark.parametrize("step", [97, pytest.param(9, marks=pytest.mark.slow)], ids=["some", "every ninth"])
+@pytest.mark.parametrize("step", [300, pytest.param(9, marks=pytest.mark.slow)], ids=["some", "every ninth"])
 def test_grading_says_what_a_check_says(step):
     flat = [(name, text) for name, _, wrongs in LIST for _, _, text in wrongs]
     for name, text in flat[::step]:
@@ -94,6 +94,6 @@ def test_grading_says_what_a_check_says(step):
         assert verdict.message == told(name, text).message
 
 
-@pytest.mark.parametrize("name, base", [each[:2] for each in LIST], ids=[each[0] for each in LIST])
-def test_a_right_answer_of_the_list_passes(name, base):
-    assert told(name, base).passed
+@pytest.mark.parametrize("step", [5, pytest.param(1, marks=pytest.mark.slow)], ids=["every fifth", "all"])
+def test_a_right_answer_of_the_list_passes(step):
+    assert [name for name, base, _ in LIST[::step] if not told(name, base).passed] == []

@@ -147,7 +147,7 @@ SHOWS = {
     "format": "f'{held} {held!r:.500}'; [format(each) for each in held.values() if not isinstance(each, (list, dict))]",
     "formula": """
     for each in held.values():
-        for node in each if isinstance(each, (list, set, dict)) else [each]:
+        for node in list(each)[:1] if isinstance(each, (list, set, dict)) else [each]:
             try:
                 hasattr(node, 'formula') and print(node.formula(), node.formula('tex'), node.table(), node.code())
             except ValueError:
@@ -177,7 +177,7 @@ def showing_all(exercise, style):
 @pytest.mark.parametrize(
     "style, each", [pytest.param(style, each, id=f"{style}-{each}") for each, style in enumerate(SHOWS)]
 )
-@pytest.mark.parametrize("step", [25, pytest.param(1, marks=pytest.mark.slow)], ids=["some", "all"])
+@pytest.mark.parametrize("step", [60, pytest.param(1, marks=pytest.mark.slow)], ids=["some", "all"])
 def test_what_an_answer_shows_of_what_it_holds_costs_no_mark(style, each, step):
     asked = EXERCISES[each % step :: step]
     texts = [showing_all(exercise, style) for exercise in asked]

@@ -9,8 +9,9 @@ from browsing import answering
 from naive_graph.cli.serving import make_server
 
 
-@pytest.fixture
-def asked(tmp_path):
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory):
+    tmp_path = tmp_path_factory.mktemp("pages")
     folder, outside = tmp_path / "served", tmp_path / "outside"
     (folder / "inner").mkdir(parents=True), outside.mkdir()
     (folder / "page.html").write_text("a page")

@@ -51,19 +51,22 @@ def run_build(builder: Any, *arguments: str) -> tuple[int, str]:
 def executed(
     tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
 ) -> tuple[Path, dict[str, list[Any]]]:
-    """A folder in which the lessons that are asked for were built anew, and of each the cells that solved it then.
+    """A folder in which the lessons that are asked for were built anew, and the cells that solved some of them then.
 
-    Each lesson has a fresh kernel and an empty folder. It runs as it is; then the same kernel is given the answers.
+    Each lesson has a fresh kernel and an empty folder. It runs as it is; then the same kernel is given the answers,
+    where a test asks for them.
     """
     folder = tmp_path_factory.mktemp("rebuilt")
     builder = builder_in()
-    ours = [
-        item.callspec.params
-        for item in request.session.items
-        if item.path == request.path and hasattr(item, "callspec")
-    ]
-    sources = sorted({builder.SOURCES / f"{each['lesson'].stem}.md" for each in ours if "lesson" in each})
-    lessons = [(source.stem, book := builder.read(source), answered(book.cells)) for source in sources]
+    asked: dict[str, set[Any]] = {}  # by lesson, the tests that ask for it
+    for item in request.session.items:
+        if item.path == request.path and hasattr(item, "callspec") and "lesson" in item.callspec.params:
+            asked.setdefault(item.callspec.params["lesson"].stem, set()).add(item.function)
+    lessons = []
+    for name, tests in sorted(asked.items()):
+        book = builder.read(builder.SOURCES / f"{name}.md")
+        is_solved = test_a_lesson_is_solved_wrong_first_and_then_right in tests
+        lessons.append((name, book, answered(book.cells) if is_solved else []))
 
     def run(lesson: tuple[str, Any, list[Any]]) -> tuple[str, list[Any]]:
         name, book, answers = lesson
@@ -241,7 +244,7 @@ def answered(cells: list[Any]) -> list[Any]:
     return [nbformat().v4.new_code_cell(text) for text in texts]
 
 
-@every_lesson_some_always
+@every_lesson_some_quickly
 def test_a_lesson_is_solved_wrong_first_and_then_right(lesson: Path, executed: Any) -> None:
     cells = executed[1][lesson.stem]
     shown: dict[str, list[str]] = {"check": [], "predict": []}

@@ -45,7 +45,7 @@ def read(table, places):
 
 
 @pytest.mark.parametrize("way", READING.values(), ids=READING)
-@settings(max_examples=30)
+@settings(max_examples=12)
 @given(extent=st.integers(1, 3), places=PLACES)
 def test_a_computed_place_outside_its_table_is_named_or_gives_nan_in_its_row(way, extent, places):
     numbers = np.arange(1.0, 2 * extent + 1).reshape(extent, 2)

@@ -54,7 +54,7 @@ def agree_with_both_sides(loss, leaves):
         if not leaves or not np.isfinite(number()):
             return
         for leaf, slope in zip(leaves, [each.forward() for each in loss.gradients(leaves)]):
-            for at in list(np.ndindex(leaf.shape))[:3]:
+            for at in list(np.ndindex(leaf.shape))[:2]:
                 left, right = sides(leaf, at, number)
                 if np.isfinite(left + right):
                     near = 3e-5 * (1.0 + abs(left) + abs(right))
@@ -166,7 +166,7 @@ WILD = [0.0, -0.0, 1.0, -1.5, 0.5, INF, -INF, NAN, 5e-324]  # none that overflow
 @pytest.mark.parametrize("name", ROWS)
 def test_rows_and_their_derivatives_beside_nasty_numbers_are_those_of_their_scalars(name, ignoring_invalid):
     row, wild = operators()[name], WILD[: -1 if name == "reduce_prod" else None]  # which multiplies in another order
-    for each, share in itertools.product(row.examples[:2], (0.3, 1.0)):
+    for each, share in zip((row.examples * 2)[:2], (0.3, 1.0)):
         with Graph.scratch(), np.errstate(all="ignore"):
             case, dice = ExampleCall(row, each), np.random.default_rng(7)
             for leaf in case.leaves:
