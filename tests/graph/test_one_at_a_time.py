@@ -215,7 +215,7 @@ def test_ctrl_c_wherever_python_looks_for_it_leaves_the_graph_right(name):
 @on_3_11
 @pytest.mark.parametrize("name", ACTS)
 def test_a_handler_may_build_wherever_python_looks_for_it(name):
-    for at in points():
+    for at in points(3):
         with Graph.scratch():
             x, y, p = small_graph()
             made = []

@@ -17,7 +17,7 @@ from naive_graph.errors import ImportAttributeError, NaiveGraphError  # noqa: E4
 from naive_graph.interop import from_onnx  # noqa: E402
 from naive_graph.interop.onnx.export import export_model  # noqa: E402
 
-EVERY = 14  # of the cases; all of them take a minute and a half
+EVERY = 21  # of the cases; all of them take a minute and a half
 
 
 # What several operators stand for, whose places are computed: they come back by other names, with the same numbers.
@@ -75,4 +75,4 @@ def test_what_came_in_goes_out_and_comes_in_again_as_the_same():
         for case in chosen:
             with Graph.scratch():
                 gone += went_round(case)
-    assert gone >= 50
+    assert gone >= 35
