@@ -1,4 +1,8 @@
-"""Extract a student's answer from a notebook: find the check("...", answer) cells and run the code it needs."""
+"""Extract a student's answer from a notebook: find the calls check("...", answer), and run the code that it needs.
+
+`evaluate_answer` runs only the statements that the answer depends on (program_slice.py), under limits. If there is no
+answer to test, an AnswerProblem says why.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +18,13 @@ from typing import Any, NamedTuple, NoReturn
 from .program_slice import bound_names, slice_statements
 from .run_answer import AnswerWatch, Stopped, format_error, learners_line
 
-CELLS = 10, 10**12, False  # limits: 10 times a call's seconds, no limit of lines, all functions allowed
-MOST_NAMES = 3  # of one answer
-MAGIC = re.compile(r"^([ \t]*)[%!?].*$", re.MULTILINE)  # what IPython knows, and Python does not
+CELL_LIMITS = 10, 10**12, False  # for AnswerWatch: 10 times a call's seconds, hardly a limit of lines, any function
+MOST_CANDIDATES = 3  # expressions that may be the answer and are tried
+MAGIC = re.compile(r"^([ \t]*)[%!?].*$", re.MULTILINE)  # commands of IPython, which Python does not know
 
 
 class AnswerProblem(NamedTuple):
-    """Why there is no answer to test: "missing", "unfinished" or "does_not_run", and a sentence."""
+    """Why there is no answer to test: a name (missing, unfinished, does_not_run; sandbox.UNREADABLE) and a sentence."""
 
     name: str
     sentence: str
@@ -54,9 +58,9 @@ def find_checks_in(cell: str) -> Iterator[tuple[str, ast.expr]]:
 
 
 def find_calls(cell: str, name: str) -> Iterator[Any]:
-    """The calls of the function `name` in a cell whose first argument is a constant, as in predict("kahn", f).
+    """The calls of the function `name` in a cell whose first argument is a constant, as in check("kahn", f).
 
-    Calls of check with keyword arguments are found too.
+    Calls of check with keyword arguments are found as well.
     """
     try:
         tree = parse_cell(cell)
@@ -69,11 +73,14 @@ def find_calls(cell: str, name: str) -> Iterator[Any]:
             yield part
 
 
-def candidate_expressions(cells: list[str], known_as: set[str], expression: str) -> list[str]:
-    """Candidate expressions for the answer: the expected one, then those of the notebook's checks, last one first."""
+def candidate_expressions(cells: list[str], exercise_names: set[str], expression: str) -> list[str]:
+    """Candidate expressions for the answer: the expected one, then those of the notebook's checks, last one first.
+
+    exercise_names: the exercise's name and number, by which checks call it.
+    """
     checks = chain.from_iterable(map(find_checks_in, cells))
-    answers = [ast.unparse(answer) for name, answer in checks if name in known_as]
-    return list(dict.fromkeys([expression, *reversed(answers)]))[:MOST_NAMES]
+    answers = [ast.unparse(answer) for name, answer in checks if name in exercise_names]
+    return list(dict.fromkeys([expression, *reversed(answers)]))[:MOST_CANDIDATES]
 
 
 def evaluate_answer(cells: list[str], exercise_names: set[str], expression: str) -> tuple[AnswerProblem | None, Any]:
@@ -85,7 +92,7 @@ def evaluate_answer(cells: list[str], exercise_names: set[str], expression: str)
     cell_of_statement, syntax_problem = _statements_to_check(cells, exercise_names)
     scope: dict[str, Any] = {"__name__": "__main__"}
     raised: list[BaseException] = []
-    with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()), AnswerWatch(*CELLS) as watch:
+    with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()), AnswerWatch(*CELL_LIMITS) as watch:
         try:
             for statement in slice_statements(cell_of_statement, needed_names):
                 _run_statement(cells, cell_of_statement[statement], statement, scope, raised)
@@ -103,6 +110,7 @@ def evaluate_answer(cells: list[str], exercise_names: set[str], expression: str)
 def _run_statement(
     cells: list[str], index: int, statement: ast.stmt, scope: dict[str, Any], raised: list[BaseException]
 ) -> None:
+    """Run a statement of cell `index`; append what it raises to `raised`."""
     cell, file = cells[index], f"<cell {index + 1}>"
     linecache.cache[file] = len(cell), None, cell.splitlines(keepends=True), file  # for tracebacks
     try:
@@ -133,29 +141,34 @@ class FailedImport:
     __call__ = __iter__ = __getitem__ = _refuse
 
 
-def _diagnose(raised: list[BaseException], error: BaseException, unread: str, wanted: set[str]) -> AnswerProblem:
-    """Why there is no answer: not written, not defined, or the first exception with its place."""
+def _diagnose(
+    raised: list[BaseException], error: BaseException, syntax_problem: str, needed_names: set[str]
+) -> AnswerProblem:
+    """Why there is no answer: not written, not defined, or the first exception with its line."""
     if any(isinstance(exception, NotImplementedError) for exception in raised):
         return AnswerProblem("unfinished", "It is not written yet: it raises NotImplementedError.")
-    if not raised and isinstance(error, NameError) and error.name in wanted:
-        return AnswerProblem("missing", unread or f"There is no {error.name} in the notebook.")
+    if not raised and isinstance(error, NameError) and error.name in needed_names:
+        return AnswerProblem("missing", syntax_problem or f"There is no {error.name} in the notebook.")
     first = [*raised, error][0]
     where = learners_line(first)
     return AnswerProblem("does_not_run", f"The cells cannot be run: {format_error(first)}{where and f' ({where})'}.")
 
 
-def _statements_to_check(cells: list[str], known_as: set[str]) -> tuple[dict[ast.stmt, int], str]:
-    """The statements down to the last check, in order, each with the index of its cell; and a sentence.
+def _statements_to_check(cells: list[str], exercise_names: set[str]) -> tuple[dict[ast.stmt, int], str]:
+    """The statements down to the last check, in order, each with the index of its cell; and the syntax problem.
 
-    The sentence says why the last of the unreadable cells is left out; "" if there is none.
+    The syntax problem is a sentence about the last cell that is no Python and is left out; "" if there is none.
     """
-    checking = [index for index, cell in enumerate(cells) if any(name in known_as for name, _ in find_checks_in(cell))]
-    home: dict[ast.stmt, int] = {}
-    unread = ""
-    for cell_index, cell in enumerate(cells[: checking[-1] + 1] if checking else cells):
+    end = len(cells)
+    for cell_index, cell in enumerate(cells):
+        if any(name in exercise_names for name, _ in find_checks_in(cell)):
+            end = cell_index + 1
+    cell_of_statement: dict[ast.stmt, int] = {}
+    syntax_problem = ""
+    for cell_index, cell in enumerate(cells[:end]):
         try:
-            home.update(dict.fromkeys(parse_cell(cell).body, cell_index))
+            cell_of_statement.update(dict.fromkeys(parse_cell(cell).body, cell_index))
         except (SyntaxError, ValueError) as error:
             line = f", line {error.lineno}: {error.msg}" if isinstance(error, SyntaxError) else f": {error}"
-            unread = f"A cell cannot be read as Python: cell {cell_index + 1}{line}."
-    return home, unread
+            syntax_problem = f"A cell cannot be read as Python: cell {cell_index + 1}{line}."
+    return cell_of_statement, syntax_problem

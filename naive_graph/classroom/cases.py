@@ -1,7 +1,8 @@
 """Test cases of exercises: all small graphs, random graphs, edge cases (cycles, long chains), or plain arguments.
 
-A graph is described by a GraphRecipe. The learner's answer gets it as nodes of the
-library; solutions and their mutants get plain stand-ins with the same attributes, which are faster.
+A case makes the arguments of one call (ExerciseCase.make_call). A graph among them is described as data, by a
+GraphRecipe. The learner's answer gets it as nodes of the library; solutions and their mutants get PlainNodes, stand-ins
+with the same attributes, which are faster.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ from typing import Any, NamedTuple
 from ..graph.graph import Graph
 
 SIGNS = {"add": " + ", "sub": " - ", "mul": " * "}
-LONGEST_TEXT = 12  # nodes that are written out
-LARGE = 999  # nodes; a graph of more is a chain
+LONGEST_TEXT = 12  # operators of a graph that are written out
+LARGE = 999  # nodes; a graph with more is a chain of sines (see `chain`)
 
 
 class PlainNode:
-    """A lightweight stand-in for a library node: operands (`last`), consumers (`next`), value, partials by position."""
+    """A lightweight stand-in for a library node: operands (`last`), users (`next`), value, partials by position."""
 
     def __init__(self, value: float = 0.0) -> None:
         self.name = ""
@@ -47,24 +48,24 @@ class GraphRecipe(NamedTuple):
     def operands(self, node_index: int) -> tuple[int, ...]:
         return self.operators[node_index - len(self.leaves)][1] if node_index >= len(self.leaves) else ()
 
-    def reached(self, start: int) -> set[int]:
+    def find_reachable(self, start: int) -> set[int]:
         """The indices of a node and of all nodes that it depends on."""
         reachable, pending = {start}, [start]
-        for index in pending:
+        for index in pending:  # grows during the loop
             new = set(self.operands(index)) - reachable
             reachable |= new
             pending.extend(new)
         return reachable
 
-    def in_order(self) -> list[int]:
+    def sort_topologically(self) -> list[int]:
         """The indices in topological order (Kahn's algorithm), without nodes on a cycle or behind one."""
-        missing_counts = [len(self.operands(place)) for place in range(self.size)]
+        missing_counts = [len(self.operands(index)) for index in range(self.size)]
         consumers: list[list[int]] = [[] for _ in missing_counts]
         for index in range(self.size):
             for operand in self.operands(index):
                 consumers[operand].append(index)
         order = [leaf for leaf, count in enumerate(missing_counts) if not count]
-        for index in order:
+        for index in order:  # grows during the loop
             for consumer in consumers[index]:
                 missing_counts[consumer] -= 1
                 if not missing_counts[consumer]:
@@ -73,18 +74,18 @@ class GraphRecipe(NamedTuple):
 
     @property
     def is_cyclic(self) -> bool:
-        return len(self.in_order()) < self.size
+        return len(self.sort_topologically()) < self.size
 
     def shuffle_operators(self, seed: int) -> tuple[GraphRecipe, list[int]]:
-        """The same graph with its operators in another order, so that no order of rows or names is an answer.
+        """The same graph with its operators in another order, and the new index of each node.
 
-        Also the new place of each place.
+        Otherwise the order of rows or of names would be a topological order.
         """
         first, count = len(self.leaves), len(self.operators)
-        mixed = random.Random(seed).sample(range(count), count) if count > 2 else list(range(count))[::-1]
-        new = [*range(first), *(first + number for number in mixed)]
-        operators = [(name, tuple(new[operand] for operand in operands)) for name, operands in self.operators]
-        return GraphRecipe(self.leaves, tuple(operators[mixed.index(number)] for number in range(count))), new
+        shuffled = random.Random(seed).sample(range(count), count) if count > 2 else list(range(count))[::-1]
+        new_index = [*range(first), *(first + number for number in shuffled)]
+        operators = [(name, tuple(new_index[operand] for operand in operands)) for name, operands in self.operators]
+        return GraphRecipe(self.leaves, tuple(operators[shuffled.index(number)] for number in range(count))), new_index
 
     def text(self) -> str:
         """The graph as text: a = 3.0, b = a * a."""
@@ -95,27 +96,30 @@ class GraphRecipe(NamedTuple):
             parts.append(f"{name_by_index(index)} = {formula}")
         return ", ".join(parts) + (f", and so on: {self.size:,} nodes" if len(self.operators) > LONGEST_TEXT else "")
 
-    def twins(self) -> list[PlainNode]:
-        twins = [PlainNode(value) for value in self.leaves] + [PlainNode() for _ in self.operators]
-        for index, twin in enumerate(twins):
-            twin.name = name_by_index(index)
+    def make_plain_nodes(self) -> list[PlainNode]:
+        """The graph in PlainNodes, named, with values and partials (but for nodes on a cycle or behind one)."""
+        nodes = [PlainNode(value) for value in self.leaves] + [PlainNode() for _ in self.operators]
+        for index, node in enumerate(nodes):
+            node.name = name_by_index(index)
         for index, (_, operands) in enumerate(self.operators, len(self.leaves)):
-            twins[index].last = [twins[i] for i in operands]
-            for operand in twins[index].last:
-                operand.next.append(twins[index])
-        for index in self.in_order()[len(self.leaves) :]:
-            twin, name = twins[index], self.operators[index - len(self.leaves)][0]
-            twin.value, twin.partials = _compute_operator(name, [operand.value for operand in twin.last])
-        return twins
-
-    def nodes(self, twins: Sequence[PlainNode] = ()) -> list[Any]:
-        """The graph in the library's nodes, named, with the values of their twins. Call it inside Graph.scratch()."""
-        nodes = self._drawn()
-        for index in [] if self.is_cyclic else range(len(self.leaves), self.size):  # no sweep is needed for it
-            nodes[index].tables.set_leaf_value(nodes[index].row, (twins or (twins := self.twins()))[index].value)
+            nodes[index].last = [nodes[i] for i in operands]
+            for operand in nodes[index].last:
+                operand.next.append(nodes[index])
+        for index in self.sort_topologically()[len(self.leaves) :]:
+            node, name = nodes[index], self.operators[index - len(self.leaves)][0]
+            node.value, node.partials = _compute_operator(name, [operand.value for operand in node.last])
         return nodes
 
-    def _drawn(self) -> list[Any]:
+    def make_nodes(self, plain_nodes: Sequence[PlainNode] = ()) -> list[Any]:
+        """The graph in the library's nodes, named, with the plain nodes' values. Call it inside Graph.scratch()."""
+        nodes = self._build_nodes()
+        if not self.is_cyclic:
+            plain_nodes = plain_nodes or self.make_plain_nodes()
+            for index in range(len(self.leaves), self.size):  # values are set, so that no sweep is needed
+                nodes[index].tables.set_leaf_value(nodes[index].row, plain_nodes[index].value)
+        return nodes
+
+    def _build_nodes(self) -> list[Any]:
         nodes: list[Any] = [Graph.Variable(value, name=name_by_index(i)) for i, value in enumerate(self.leaves)]
         if self.size > LARGE:
             for _, operands in self.operators:
@@ -141,7 +145,7 @@ def names_text(node_indices: Sequence[int]) -> str:
 
 
 def _compute_operator(name: str, values: list[float]) -> tuple[float, list[float]]:
-    """An operator's value and partials. They make cases; what a learner sees is computed by the library."""
+    """An operator's value and partials, for cases only: what a learner sees is computed by the library."""
     if name == "sin":
         return math.sin(values[0]), [math.cos(values[0])]
     if name == "sub":
@@ -153,7 +157,7 @@ def _compute_operator(name: str, values: list[float]) -> tuple[float, list[float
 
 
 class ExerciseCall(NamedTuple):
-    """The arguments of one call; the nodes among them, in recipe order; the nodes that `partials` was called with."""
+    """The arguments of one call; the recipe's nodes in its order; the nodes that `partials` was called with so far."""
 
     arguments: tuple[Any, ...]
     nodes: list[Any]
@@ -161,23 +165,26 @@ class ExerciseCall(NamedTuple):
 
 
 class ExerciseCase(NamedTuple):
-    """One test case: a text, a function that makes fresh arguments (True: library nodes), and its special features."""
+    """One test case: a text, a function that makes fresh arguments, and what is special about it (features).
+
+    make_call(True): with nodes of the library, for a learner's answer; make_call(False): with PlainNodes, for ours.
+    """
 
     text: str
-    ask: Callable[[bool], ExerciseCall]
+    make_call: Callable[[bool], ExerciseCall]
     features: frozenset[str] = frozenset()
     recipe: GraphRecipe | None = None
-    due: frozenset[int] = frozenset()  # the places that y depends on
-    most: float = math.inf  # calls of partials
+    reachable: frozenset[int] = frozenset()  # the indices of the target node and of all that it depends on
+    max_visits: float = math.inf  # allowed calls of `partials`
 
 
 def plain_case(text: str, *arguments: Any, features: str = "") -> ExerciseCase:
     """A case over numbers, lists and functions. features: what is special, divided by semicolons."""
     special = frozenset(part.strip() for part in features.split(";") if part.strip())
-    return ExerciseCase(text, partial(_ask_plain, arguments), special)
+    return ExerciseCase(text, partial(_make_plain_call, arguments), special)
 
 
-def _ask_plain(arguments: tuple[Any, ...], real: bool) -> ExerciseCall:
+def _make_plain_call(arguments: tuple[Any, ...], use_library: bool) -> ExerciseCall:
     return ExerciseCall(copy.deepcopy(arguments), [])
 
 
@@ -187,48 +194,51 @@ def arguments_text(names: Iterable[str], arguments: Sequence[Any]) -> str:
 
 
 def build_cases(
-    make: Callable[[], Iterable[ExerciseCase | Sequence[Any]]], names: Iterable[str],
-    special: Callable[..., str] = lambda *_: "",
+    make_cases: Callable[[], Iterable[ExerciseCase | Sequence[Any]]], names: Iterable[str],
+    describe_features: Callable[..., str] = lambda *_: "",
 ) -> list[ExerciseCase]:  # fmt: skip
-    """The cases that are made; arguments alone become one, with these names. special: their features."""
+    """The cases of an exercise, which yields ExerciseCases, or the arguments of a call, from which a case is made.
+
+    names: of the arguments. describe_features: gives the features of arguments.
+    """
     cases = []
-    for made in make():
-        if isinstance(made, ExerciseCase):
-            cases.append(made)
+    for entry in make_cases():
+        if isinstance(entry, ExerciseCase):
+            cases.append(entry)
         else:
-            cases.append(plain_case(arguments_text(names, made), *made, features=special(*made)))
+            cases.append(plain_case(arguments_text(names, entry), *entry, features=describe_features(*entry)))
     return cases
 
 
-def build_fresh_cases(make: Callable[[], list[ExerciseCase]]) -> list[ExerciseCase]:
-    """The cases that are others inside a block of `fresh_cases`."""
-    known = {case.text for case in make()}
+def build_fresh_cases(make_cases: Callable[[], list[ExerciseCase]]) -> list[ExerciseCase]:
+    """Random cases that are not among the standard ones."""
+    standard = {case.text for case in make_cases()}
     with fresh_cases():
-        return [case for case in make() if case.text not in known]
+        return [case for case in make_cases() if case.text not in standard]
 
 
-_FRESH: ContextVar[str] = ContextVar("fresh", default="")
+_SEED_PREFIX: ContextVar[str] = ContextVar("seed_prefix", default="")  # other random numbers from the same seeds
 
 
 def make_random(seed: int | str) -> random.Random:
     """A random generator from a seed, always the same; inside `fresh_cases()` a different one."""
-    return random.Random(f"{_FRESH.get()} {seed}" if _FRESH.get() else seed)
+    return random.Random(f"{_SEED_PREFIX.get()} {seed}" if _SEED_PREFIX.get() else seed)
 
 
 @contextmanager
 def fresh_cases() -> Iterator[None]:
     """A block in which exercises generate other random cases than the standard ones."""
-    before = _FRESH.set("fresh")
+    before = _SEED_PREFIX.set("fresh")
     try:
         yield
     finally:
-        _FRESH.reset(before)
+        _SEED_PREFIX.reset(before)
 
 
-def drawn(cases: Callable[[random.Random], Iterable[Any]], seed: str) -> list[Any]:
+def draw_cases(cases: Callable[[random.Random], Iterable[Any]], seed: str) -> list[Any]:
     """The distinct cases: first the standard ones, then those from this seed's random numbers.
 
-    >>> [len(drawn(lambda chance: [[1.0], [chance.random()]], seed)) for seed in ("", "ada")]
+    >>> [len(draw_cases(lambda chance: [[1.0], [chance.random()]], seed)) for seed in ("", "ada")]
     [2, 3]
     """
     return list({repr(case): case for seed_text in ("", seed) for case in cases(make_random(seed_text))}.values())
@@ -242,7 +252,7 @@ class Formula:
     """A callable made from a text such as "x * x"; its repr is that text."""
 
     def __init__(self, text: str, names: str = "x") -> None:
-        # Its file is this one: what it raises is no line of the learner's.
+        # Compiled as a part of this file, so that what it raises is not taken for a line of the learner's.
         self.text, self.compute = text, eval(compile(f"lambda {names}: {text}", __file__, "eval"), vars(math))
 
     def __call__(self, *arguments: Any) -> Any:
@@ -256,59 +266,67 @@ def graph_case(
     recipe: GraphRecipe, arrange: Callable[..., tuple[Any, ...]], text_suffix: str, target: int | None = None,
     features: Iterable[str] = (), names: str = "",
 ) -> ExerciseCase:  # fmt: skip
-    """A case over a graph. arrange: the arguments, from the nodes and a function that gives partials.
+    """A case over a graph. arrange: makes the arguments, from the nodes and the function `partials`.
 
-    target: the index of the node that is asked about. features: those besides the graph's.
+    target: the index of the node that the call is about, `y`. features: those besides the graph's.
     names: "alike" if all nodes have one name, "none" if they have none.
     """
-    expected_visits = frozenset() if target is None else frozenset(recipe.reached(target))
-    max_partials_calls = 20 + 4 * (recipe.size + sum(len(operands) for _, operands in recipe.operators))
+    reachable = frozenset() if target is None else frozenset(recipe.find_reachable(target))
+    # Four calls for each node and edge, and 20 more: an answer that follows every path makes many times as many.
+    max_visits = 20 + 4 * (recipe.size + sum(len(operands) for _, operands in recipe.operators))
     text_suffix += {"alike": ", all nodes called n", "none": ", nodes without names"}.get(names, "")
     text = f"{recipe.text() or 'no nodes'}{text_suffix}"
     special = frozenset(shape_features(recipe, target).union(features))
-    ask = partial(_ask_graph, recipe, arrange, names)
-    return ExerciseCase(text, ask, special, recipe, expected_visits, max_partials_calls)
+    make_call = partial(_make_graph_call, recipe, arrange, names)
+    return ExerciseCase(text, make_call, special, recipe, reachable, max_visits)
 
 
-def _ask_graph(recipe: GraphRecipe, arrange: Callable[..., tuple[Any, ...]], names: str, real: bool) -> ExerciseCall:
-    twins = _twins(recipe, names)
-    nodes: list[Any] = recipe.nodes(twins) if real else twins
+def _make_graph_call(
+    recipe: GraphRecipe, arrange: Callable[..., tuple[Any, ...]], names: str, use_library: bool
+) -> ExerciseCall:
+    plain_nodes = _plain_nodes(recipe, names)
+    nodes: list[Any] = recipe.make_nodes(plain_nodes) if use_library else plain_nodes
     for node in nodes if names else []:
         node.name = "n" if names == "alike" else None
-    table = {id(node): twin.partials for node, twin in zip(nodes, twins)}
+    partials_by_id = {id(node): plain.partials for node, plain in zip(nodes, plain_nodes)}
     visited: list[Any] = []
 
     def partials(node: Any) -> list[float]:
         visited.append(node)
-        return list(table[id(node)])
+        return list(partials_by_id[id(node)])
 
     return ExerciseCall(arrange(nodes, partials), nodes, visited)
 
 
 @lru_cache(1000)
-def _twins(recipe: GraphRecipe, names: str) -> list[PlainNode]:
-    """The nodes of a recipe, cached: for other names there are others, since `_ask_graph` names them."""
-    return recipe.twins()
+def _plain_nodes(recipe: GraphRecipe, names: str) -> list[PlainNode]:
+    """The plain nodes of a recipe, cached; by names, since `_make_graph_call` renames them."""
+    return recipe.make_plain_nodes()
 
 
 # --- the graphs -----------------------------------------------------------------
 
-KINDS = ("mul", "sub")
+BINARY_OPERATORS = ("mul", "sub")
 
 
 def small_graphs() -> Iterator[GraphRecipe]:
-    """Every graph of no, one and two operators over one and two leaves; operators of two operands take turns."""
+    """Every graph of no, one and two operators over one and two leaves.
+
+    An operator of one operand is a sine; those of two operands are products and differences by turns.
+    """
     for leaves in ((3.0,), (3.0, 0.5)):
         yield GraphRecipe(leaves)
     turn = 0
     for count in (1, 2):
         for leaves in ((3.0,), (3.0, 0.5)):
-            have = len(leaves)
-            choices = [[*product(range(have + i), repeat=2), *product(range(have + i))] for i in range(count)]
+            choices = []
+            for nodes_before in range(len(leaves), len(leaves) + count):
+                choices.append([*product(range(nodes_before), repeat=2), *product(range(nodes_before))])
             for operands in product(*choices):
                 turn += 1
-                kinds = [KINDS[(turn + i) % 2] if len(each) == 2 else "sin" for i, each in enumerate(operands)]
-                yield GraphRecipe(leaves, tuple(zip(kinds, operands)))
+                binary = (BINARY_OPERATORS[(turn + i) % 2] for i in range(count))
+                names = [name if len(pair) == 2 else "sin" for name, pair in zip(binary, operands)]
+                yield GraphRecipe(leaves, tuple(zip(names, operands)))
 
 
 def random_graphs(count: int, seed: int = 7) -> Iterator[GraphRecipe]:
@@ -319,14 +337,14 @@ def random_graphs(count: int, seed: int = 7) -> Iterator[GraphRecipe]:
         operators: list[tuple[str, tuple[int, ...]]] = []
         for _ in range(3 + i * 10 // count):
             name = chance.choice(("mul", "sub", "sub", "sin", "sin", "add"))
-            have = len(leaves) + len(operators)
+            nodes_before = len(leaves) + len(operators)
             arity = {"sin": 1, "add": 3}.get(name, 2)
-            operators.append((name, tuple(int(chance.random() * have) for _ in range(arity))))
+            operators.append((name, tuple(int(chance.random() * nodes_before) for _ in range(arity))))
         yield GraphRecipe(leaves, tuple(operators))
 
 
 def chain(length: int) -> GraphRecipe:
-    """A leaf, and a line of operators, each of the one before."""
+    """A leaf and a chain of sines, each of the node before: `length` nodes in all."""
     return GraphRecipe((0.5,), tuple(("sin", (i,)) for i in range(length - 1)))
 
 
@@ -339,7 +357,7 @@ def many_path_graphs() -> list[GraphRecipe]:
 
 
 def many_graphs(count: int) -> list[GraphRecipe]:
-    """The small graphs, so many random ones, and those with exponentially many paths."""
+    """The small graphs, `count` random ones, and those with exponentially many paths."""
     return [*small_graphs(), *random_graphs(count), *many_path_graphs()]
 
 
@@ -348,15 +366,15 @@ def naming_mode(seed: int, size: int) -> str:
     return ("", "alike", "none")[seed % 3] if 4 < size < LARGE else ""
 
 
-ROADS = "roads lead through"  # a feature says how many
+ROADS = "roads lead through"  # the words of a feature that says how many paths there are
 
 
 def path_count_feature(recipe: GraphRecipe) -> set[str]:
     """A feature with the number of paths from results to leaves, if there are very many."""
-    roads = [1] * len(recipe.leaves) + [0] * len(recipe.operators)
-    for index in recipe.in_order()[len(recipe.leaves) :]:
-        roads[index] = sum(roads[operand] for operand in recipe.operands(index))
-    most = max(roads, default=0)
+    path_counts = [1] * len(recipe.leaves) + [0] * len(recipe.operators)
+    for index in recipe.sort_topologically()[len(recipe.leaves) :]:
+        path_counts[index] = sum(path_counts[operand] for operand in recipe.operands(index))
+    most = max(path_counts, default=0)
     return {f"{most:,} {ROADS} {recipe.size} nodes"} if most > 100_000 else set()
 
 
@@ -385,12 +403,12 @@ def shape_features(recipe: GraphRecipe, target: int | None = None) -> set[str]:
     }
     if target is not None:
         features["y is not the last node"] = target < recipe.size - 1
-        features["there is a node that y does not depend on"] = len(recipe.reached(target)) < recipe.size
+        features["there is a node that y does not depend on"] = len(recipe.find_reachable(target)) < recipe.size
         features["y is a leaf"] = target < len(recipe.leaves)
     return {feature for feature, holds in features.items() if holds} | path_count_feature(recipe)
 
 
 def choose_targets(recipe: GraphRecipe) -> Sequence[int]:
-    """The indices to use as y: the last, one in the middle, and in the smallest graphs all."""
+    """The indices of nodes to use as y: the last and one in the middle; in graphs of up to one operator all."""
     last = recipe.size - 1
     return range(last, -1, -1) if len(recipe.operators) < 2 else sorted({last, last // 2 + 1}, reverse=True)

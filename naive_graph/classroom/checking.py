@@ -1,4 +1,7 @@
-"""For authors of exercises: check that the test cases detect each misconception and kill mutants of the solution."""
+"""For authors of exercises: check that the test cases detect each misconception and kill mutants of the solution.
+
+A mutant is the solution with one small change (mutation.py); a test case kills it if its value is wrong there.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from ..errors import LessonError
 from .exercise import Exercise
 from .judging import failing_cases, verdict
 from .mutation import mutants
-from .run_answer import Asked, run_all_cases
+from .run_answer import OutcomePairs, run_all_cases
 from .solutions import solution_text
 
 
@@ -20,9 +23,10 @@ def check_cases(exercise: Exercise) -> None:
     """Raise LessonError if cases do not fit the solution's signature, are not reproducible, or the solution fails."""
     name = exercise.name
     try:
+        # A copy of the exercise makes its cases anew.
         texts = [[case.text for case in variant.cases] for variant in (exercise, replace(exercise))]
         for case in exercise.cases:
-            inspect.signature(exercise.answer_with()).bind(*case.ask(False).arguments)
+            inspect.signature(exercise.answer_with()).bind(*case.make_call(False).arguments)
     except Exception as error:
         hint = "A case is the list of the arguments: yield [[1.0, 2.0]] where a list alone is given."
         raise LessonError(f"The cases of {name} cannot be asked: {type(error).__name__}: {error}. {hint}") from error
@@ -42,13 +46,13 @@ def _load_answer(exercise: Exercise, text: str) -> Any:
     return scope[exercise.name]
 
 
-def _passes_all(exercise: Exercise, outcomes: Asked) -> bool:
+def _passes_all(exercise: Exercise, outcomes: OutcomePairs) -> bool:
     return len(outcomes) == len(exercise.cases) and not failing_cases(exercise, outcomes)
 
 
 def undetected_mistakes(exercise: Exercise) -> Iterator[str]:
     """Yield a message for each misconception that passes all cases, and each pair that no case distinguishes."""
-    done: dict[str, Asked] = {}
+    done: dict[str, OutcomePairs] = {}
     for key in exercise.misconceptions:
         done[key] = run_all_cases(exercise, exercise.answer_with(key))
         if _passes_all(exercise, done[key]):
@@ -67,7 +71,7 @@ def surviving_mutants(exercise: Exercise) -> tuple[list[str], int]:
         try:
             answer = _load_answer(exercise, text)
         except Exception:
-            continue  # it does not even begin
+            continue  # it does not even define the function
         count += 1
         if _passes_all(exercise, run_all_cases(exercise, answer)):
             passed.append(line)

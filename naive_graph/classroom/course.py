@@ -36,10 +36,10 @@ PREDICT = "predict "  # begins the name of a prediction: points = { "predict 2.1
 
 
 class Lesson(NamedTuple):
-    """A lesson that is set: its notebook's name, the points of its exercises, and the end of the time for it.
+    """A lesson that is set: its notebook's name, the points of its exercises, and when it is due.
 
-    variants: groups of exercises of which each student is set one. extensions: by student another end.
-    late: the share of the points that is lost for each day, or part of a day, after the end.
+    variants: groups of exercises; each student is set one of a group. extensions: by student another due date.
+    late: the share of the points that is lost for each day, or part of a day, after the due date.
     partial: whether a wrong answer gets points for the cases in which it is right.
     """
 
@@ -50,10 +50,6 @@ class Lesson(NamedTuple):
     variants: Variants = ()
     extensions: Mapping[str, datetime] = MappingProxyType({})
     partial: bool = False
-
-    def due_for(self, student: str) -> datetime | None:
-        """The end of the time for a student."""
-        return self.extensions.get(student, self.due)
 
     def exercises(self, seed: str) -> list[str]:
         """The exercises that are set to the student with this seed: variants are chosen by it."""
@@ -85,12 +81,14 @@ class Course(NamedTuple):
         return sha256(text).hexdigest()
 
     def exercise(self, name: str, student: str) -> Exercise:
-        """An exercise for a student: with the student's own cases, if they are random."""
+        """An exercise for a student; a lecturer's exercise with random cases has cases of the student's own as well."""
         if tiny_part := graded_part(name):
             return tiny_part
+        exercise = exercise_named(name)
+        if not exercise.own_texts:
+            return exercise
         custom_files = {file.stem: file for file in list_exercise_files()}
-        plain_exercise = exercise_named(name)
-        return own_exercise(custom_files[name], self.student_seed(student)) if plain_exercise.told else plain_exercise
+        return own_exercise(custom_files[name], self.student_seed(student))
 
     def source(self, lesson: str) -> Path:
         """The teacher's notebook of a lesson."""
@@ -108,7 +106,7 @@ def course_text(lessons: Iterable[tuple[str, list[str]]], assessed: bool = False
 
 
 def read_course(folder: Path) -> Course:
-    """Parse the course file in a folder, whose own exercises are used from now on. Raises LessonError."""
+    """Parse the course file in a folder; from now on the course's own exercises are found. Raises LessonError."""
     file = folder / FILE
     try:
         table = tomllib.loads(file.read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""Load 8 x 8 images of handwritten digits, and find the ONNX network that was trained on others of them.
+"""Load 8 x 8 images of handwritten digits, and locate the ONNX network that was trained on other such images.
 
 The pictures: E. Alpaydin and C. Kaynak, Optical Recognition of Handwritten Digits,
 UCI Machine Learning Repository, 1998. The network was trained with PyTorch.

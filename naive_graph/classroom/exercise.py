@@ -1,7 +1,8 @@
 """An exercise: a solution, common misconceptions (each a change of the solution's source), and test cases.
 
-A toml file beside the solution holds its texts and the misconceptions. Each is a sentence to who holds it, and a
-change of the solution: what stands there (old) and what somebody writes instead (new), or a function of its own:
+A TOML file beside the solution holds its texts and the misconceptions. A misconception is a sentence for the learner
+who has it, and the program that such a learner writes: the solution with a piece of its text (old) replaced (new), or a
+function of its own. A learner whose answer gives the same values as that program is shown the sentence.
 
     [backward.misconceptions.overwrites]
     sentence = "A node that is used twice keeps one contribution alone: add them."
@@ -27,12 +28,13 @@ from typing import Any, NamedTuple
 from .cases import ExerciseCase, build_cases, build_fresh_cases
 from .run_answer import AnswerOutcome, run_unwatched
 
-CARELESS_ERRORS = {  # compared by their kind; any two others are one mistake
+# Errors of a slip of the pen: two of these are the same mistake only if of one kind; any two others are.
+CARELESS_ERRORS = {
     *("NameError", "UnboundLocalError", "AttributeError", "TypeError", "KeyError", "RecursionError", "SystemExit"),
-    *("UnknownNameError", "ArityError"),  # the package's own of these kinds
+    *("UnknownNameError", "ArityError"),  # the package's own NameError and TypeError
 }
 TEXTS = Path(__file__).parent / "exercises"
-LARGEST = sys.float_info.max  # keeps the tolerance finite for infinities
+LARGEST_FLOAT = sys.float_info.max  # keeps the tolerance finite for infinities
 TOLERANCE = 1e-9  # relative, and absolute below 1: other orders of operations round differently
 
 
@@ -50,8 +52,8 @@ class Misconception(NamedTuple):
     program: str
 
 
-def misconceptions(table: dict[str, Any], program: str) -> dict[str, Misconception]:
-    """Parse misconceptions of a TOML table. `name:variant` has the sentence of `name`, unless it has its own.
+def parse_misconceptions(table: dict[str, Any], program: str) -> dict[str, Misconception]:
+    """Parse the misconceptions of a TOML table. `name:variant` has the sentence of `name`, unless it has its own.
 
     Raises ValueError if a change does not fit the program.
     """
@@ -64,7 +66,7 @@ def misconceptions(table: dict[str, Any], program: str) -> dict[str, Misconcepti
 
 
 def _change_program(key: str, entry: dict[str, Any], program: str) -> str:
-    """The program with the changes of a misconception, or the function in its place."""
+    """The program with the changes of a misconception (old and new are a text, or lists), or its own function."""
     if "function" in entry:
         return str(entry["function"])
     olds, news = ([side] if isinstance(side, str) else side for side in (entry["old"], entry["new"]))
@@ -74,14 +76,14 @@ def _change_program(key: str, entry: dict[str, Any], program: str) -> str:
             where = f"stands {program.count(old)} times in the solution"
             raise ValueError(f"{key}: {old!r} {where}. Write so much of the line that it stands there once.")
         changes.append((program.index(old), old, new))
-    for begin, old, new in sorted(changes, reverse=True):
+    for begin, old, new in sorted(changes, reverse=True):  # from the end, so that earlier places stay
         program = program[:begin] + new + program[begin + len(old) :]
     return program
 
 
-def source(thing: Any) -> str:
+def source_without_docstring(definition: Any) -> str:
     """The source of a function or class, without its docstring."""
-    text = dedent(getsource(thing))
+    text = dedent(getsource(definition))
     first = ast.parse(text).body[0].body[0]  # type: ignore[attr-defined]
     if not isinstance(first, ast.Expr) or not isinstance(first.value, ast.Constant):
         return text
@@ -92,12 +94,12 @@ def source(thing: Any) -> str:
 
 @dataclass(frozen=True)
 class Exercise:
-    """A solution, the cases of an answer, and the misconceptions that a wrong one may show.
+    """A solution, the test cases of an answer, and the misconceptions that a wrong answer may show.
 
-    solve: the solution, a function or a class; its docstring is the statement.
-    make_cases: gives cases, or the arguments of one each. complaint: what is
-    wrong with a value, or None, where several are right. call: calls an answer
-    with the arguments. helpers: functions that the solution needs besides.
+    solve: the solution, a function or a class; its docstring is the statement of the exercise.
+    make_cases: yields ExerciseCases, or the arguments of a call, from which a case is made.
+    complaint: where several values are right, says what is wrong with a value; None if nothing is.
+    call: calls an answer with the arguments. helpers: functions that the solution needs.
     """
 
     solve: Callable[..., Any]
@@ -105,20 +107,20 @@ class Exercise:
     complaint: Callable[[ExerciseCase, Any], str | None] | None = None
     call: Callable[[Any, tuple[Any, ...]], Any] = field(default=lambda answer, arguments: answer(*arguments))
     helpers: tuple[Callable[..., Any], ...] = ()
-    told: dict[str, Any] = field(default_factory=dict)  # texts and misconceptions that are in no toml file of ours
+    own_texts: dict[str, Any] = field(default_factory=dict)  # of a lecturer's exercise: its table, not in load_texts()
     text: str = ""  # the source of the solution, where it is not that of solve
-    shared: Exercise | None = None  # the same with only the cases that all students share
+    shared: Exercise | None = None  # the same exercise with only the cases that all students share
 
     def __post_init__(self) -> None:
-        for fact, value in {"parts": [], "features": {}, **(self.told or load_texts()[self.name])}.items():
-            if fact != "misconceptions":
-                object.__setattr__(self, fact, value)
+        for name, value in {"parts": [], "features": {}, **(self.own_texts or load_texts()[self.name])}.items():
+            if name != "misconceptions":
+                object.__setattr__(self, name, value)  # the dataclass is frozen
 
     number: str = field(init=False)
     rule: str = field(init=False)
     hints: list[str] = field(init=False)
-    parts: list[str] = field(init=False)  # what a right value is made of, if it has parts
-    features: dict[str, Any] = field(init=False)  # what may be special about arguments, each with when it is
+    parts: list[str] = field(init=False)  # the names of the entries of a right value, such as ("loss", "gradient")
+    features: dict[str, Any] = field(init=False)  # what may be special about arguments -> a condition on them
 
     @property
     def name(self) -> str:
@@ -130,38 +132,39 @@ class Exercise:
 
     @property
     def statement(self) -> str:
-        written: Any = ast.parse(dedent(getsource(self.solve))).body[0]
-        return ast.get_docstring(written) or ""  # of the source: python -OO keeps no docstrings
+        definition: Any = ast.parse(dedent(getsource(self.solve))).body[0]
+        return ast.get_docstring(definition) or ""  # of the source: python -OO keeps no docstrings
 
     @cached_property
     def program(self) -> str:
         """The solution without its statement: what misconceptions change."""
-        return self.text or "\n\n".join(map(source, (self.solve, *self.helpers)))
+        return self.text or "\n\n".join(map(source_without_docstring, (self.solve, *self.helpers)))
 
     @cached_property
     def misconceptions(self) -> dict[str, Misconception]:
-        return misconceptions((self.told or load_texts()[self.name]).get("misconceptions", {}), self.program)
+        texts = self.own_texts or load_texts()[self.name]
+        return parse_misconceptions(texts.get("misconceptions", {}), self.program)
 
     @cached_property
     def cases(self) -> list[ExerciseCase]:
-        return self._make()
+        return self._build_cases()
 
     @cached_property
     def fresh(self) -> Exercise | None:
         """The exercise with new random cases, to test a diagnosis; None if its cases are not random."""
-        others = build_fresh_cases(self._make)
+        others = build_fresh_cases(self._build_cases)
         return replace(self, make_cases=lambda: others) if others else None
 
-    def at(self, indices: list[int]) -> Exercise:
+    def with_cases(self, indices: list[int]) -> Exercise:
         """The exercise restricted to these cases."""
-        chosen = [self.cases[place] for place in indices]
+        chosen = [self.cases[index] for index in indices]
         return replace(self, make_cases=lambda: chosen)
 
-    def _make(self) -> list[ExerciseCase]:
-        return build_cases(self.make_cases, signature(self.solve).parameters, self._tell_features)
+    def _build_cases(self) -> list[ExerciseCase]:
+        return build_cases(self.make_cases, signature(self.solve).parameters, self._describe_features)
 
-    def _tell_features(self, *arguments: Any) -> str:
-        """What is special about arguments."""
+    def _describe_features(self, *arguments: Any) -> str:
+        """The features of arguments, joined by semicolons."""
         return ";".join(feature for feature, holds in self._feature_tests.items() if holds(*arguments))
 
     @cached_property
@@ -178,60 +181,60 @@ class Exercise:
 
     @cached_property
     def expected(self) -> list[AnswerOutcome]:
+        """The solution's outcome in each case."""
         return [run_unwatched(self, self.answer_with(), case) for case in self.cases]
 
     def answer_with(self, mistake: str = "") -> Any:
-        """The solution as a function, or its mutant with this misconception."""
-        return self.exec_source(self.misconceptions[mistake].program) if mistake else self.solve
-
-    def exec_source(self, program: str) -> Any:
-        """Execute a program in the namespace of the solution's file, and return its function."""
+        """The solution as a function, or the program of this misconception."""
+        if not mistake:
+            return self.solve
         names = getattr(self.solve, "__globals__", None) or vars(sys.modules[self.solve.__module__])
-        scope = {"math": math, **names}
-        exec(_compiled(program, f"<{self.name}>"), scope)
+        scope = {"math": math, **names}  # the namespace of the solution's file
+        exec(_compile(self.misconceptions[mistake].program, f"<{self.name}>"), scope)
         return scope[self.name]
 
-    def outcome_with(self, place: int, mistake: str) -> tuple[AnswerOutcome, bool]:
-        """The outcome of a mutant in one case, and whether it is right; cached."""
+    def outcome_with(self, case_index: int, mistake: str) -> tuple[AnswerOutcome, bool]:
+        """The outcome of a misconception's program in one case, and whether it is right; cached."""
         outcomes = self._outcome_cache.setdefault(mistake, {})
-        if place not in outcomes:
-            outcome = run_unwatched(self, self.answer_with(mistake), self.cases[place])
-            outcomes[place] = outcome, self.right(place, outcome)
-        return outcomes[place]
+        if case_index not in outcomes:
+            outcome = run_unwatched(self, self.answer_with(mistake), self.cases[case_index])
+            outcomes[case_index] = outcome, self.is_right(case_index, outcome)
+        return outcomes[case_index]
 
     @cached_property
     def _outcome_cache(self) -> dict[str, dict[int, tuple[AnswerOutcome, bool]]]:
         return {}
 
     def accepts(self, case_index: int, value: Any) -> bool:
-        """Whether a value is right in the case at that place."""
+        """Whether a value is right in a case."""
         if self.complaint is not None:
             return self.complaint(self.cases[case_index], value) is None
         return is_close(value, self.expected[case_index].value)
 
-    def right(self, place: int, outcome: AnswerOutcome) -> bool:
-        done = outcome.kind == "gave" and not outcome.mutated and outcome.visits <= self.cases[place].most
-        return done and self.accepts(place, outcome.value)
+    def is_right(self, case_index: int, outcome: AnswerOutcome) -> bool:
+        """Whether an outcome is right in a case: the value, arguments left alone, few enough calls of `partials`."""
+        gave = outcome.kind == "gave" and not outcome.mutated and outcome.visits <= self.cases[case_index].max_visits
+        return gave and self.accepts(case_index, outcome.value)
 
-    def same_mistake(self, place: int, one: AnswerOutcome, other: AnswerOutcome) -> bool:
+    def same_mistake(self, case_index: int, one: AnswerOutcome, other: AnswerOutcome) -> bool:
         """Whether two outcomes show the same mistake: exceptions do if of one kind, or if neither is a careless one."""
         if one.kind != "gave" or other.kind != "gave":
             kinds = [outcome.error.partition(":")[0] for outcome in (one, other)]
             return one.kind == other.kind and (kinds[0] == kinds[1] or not CARELESS_ERRORS & set(kinds))
         if self.complaint is None:
             return is_close(one.value, other.value)
-        complaints = [self.complaint(self.cases[place], outcome.value) for outcome in (one, other)]
+        complaints = [self.complaint(self.cases[case_index], outcome.value) for outcome in (one, other)]
         return complaints[0] == complaints[1] and _as_set(one.value) == _as_set(other.value)
 
 
 @lru_cache(10_000)
-def _compiled(program: str, file: str) -> CodeType:
+def _compile(program: str, file: str) -> CodeType:
     """Compile a program; cached, since each is run again for many cases."""
     return compile(program, file, "exec")
 
 
 def _as_set(value: Any) -> Any:
-    """A list as a set of reprs, ignoring order and repetition."""
+    """A list as the set of its entries' reprs, which ignores order and repetition; another value as it is."""
     return set(map(repr, value)) if isinstance(value, list) else value
 
 
@@ -240,7 +243,7 @@ def is_close(one: Any, other: Any) -> bool:
     if isinstance(one, float) and isinstance(other, float):
         if one == other or (math.isnan(one) and math.isnan(other)):
             return True
-        return abs(one - other) <= TOLERANCE * max(1.0, min(abs(one), abs(other), LARGEST))
+        return abs(one - other) <= TOLERANCE * max(1.0, min(abs(one), abs(other), LARGEST_FLOAT))
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(map(is_close, one, other))
     if isinstance(one, dict) and isinstance(other, dict) and "pairs" in one and "pairs" in other:

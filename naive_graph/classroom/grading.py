@@ -25,7 +25,7 @@ from ..errors import LessonError, MissingToolError
 from . import manual_marks, sandbox
 from .answers import find_calls, parse_cell
 from .course import PREDICT, Course, Lesson
-from .custom_exercises import NAMED
+from .custom_exercises import MISTAKE_NAMES
 from .exercise import Exercise
 from .exercises.tiny import as_cell, graded_part
 from .handed_in import (
@@ -44,16 +44,16 @@ from .manual_marks import spreadsheet_name
 from .notebook import current_number, judge_prediction
 from .solutions import solution_text
 
-MOST_LETTERS = 20_000  # of a cell that is compared
+MOST_LETTERS = 20_000  # of a cell that is compared with those of others
 MOST_CELLS = 5_000  # of a notebook
-FORM = 2  # of what is kept; another one is graded anew
-CANARY = "kahn"  # its solution is known to be right
-Told = Callable[[str], Any]
-READING = Lock()  # what a notebook may unfold to is large: one at a time
+CACHE_FORMAT = 2  # of the cached results; results in another format are graded anew
+CANARY = "kahn"  # an exercise whose solution is run first, to see whether the sandbox works
+PrintLine = Callable[[str], Any]
+PARSE_LOCK = Lock()  # a parsed notebook may need much memory: one at a time
 
 
 class Result(NamedTuple):
-    """A student's result for a lesson. answers: a dict for each exercise. late: None if unknown."""
+    """A student's result for a lesson. answers: a dict for each exercise (see _answer_entry). late: None if unknown."""
 
     student: str
     lesson: str
@@ -61,9 +61,9 @@ class Result(NamedTuple):
     late: bool | None = None
     ungraded: str = ""  # why there is no result
     late_penalty: float = 0.0  # the share of the points that lateness takes
-    untimed: bool = False  # there was a time for it, and nobody knows when it came
-    handed_in: bool = True  # something that could be graded
-    left_out: tuple[str, ...] = ()  # what lies there and is not graded, with the reasons
+    untimed: bool = False  # whether there is a due date, but no time of submission
+    handed_in: bool = True  # whether there is something that can be graded
+    left_out: tuple[str, ...] = ()  # the files that are not graded, each with the reason
 
     @property
     def points(self) -> float:
@@ -71,19 +71,19 @@ class Result(NamedTuple):
 
     @property
     def has_mark(self) -> bool:
-        """Whether there is anything to mark: who handed in nothing has no mark, and not 0."""
+        """Whether there is anything to mark: a student who handed in nothing has no mark, which is not 0."""
         return not self.ungraded and (self.handed_in or any(answer.get("marked") for answer in self.answers))
 
     @property
     def mark(self) -> str:
-        """The points as tables have them: empty where there is no mark."""
+        """The points as a table cell: empty where there is no mark."""
         return f"{self.points:g}" if self.has_mark else ""
 
 
 def check_sandbox(limits: sandbox.Limits) -> None:
     """Raise LessonError unless a known right answer passes in the sandbox: else everybody would get 0."""
     if not limits.enclosed:
-        sandbox.grade([], [], limits, [])  # there are no walls: whether anything can be started
+        sandbox.grade([], [], limits, [])  # without a sandbox: raises if no process can be started
         return
     right = exercise_named(CANARY)
     patient = limits._replace(seconds=max(60, limits.seconds))
@@ -96,15 +96,15 @@ def check_sandbox(limits: sandbox.Limits) -> None:
         )
 
 
-def grade_all(course: Course, print_line: Told, only_student: str = "") -> list[Result]:
+def grade_all(course: Course, print_line: PrintLine, only_student: str = "") -> list[Result]:
     """Grade everybody, or one student, in every lesson that gives points. print_line: called with each message."""
-    set_lessons = [task for lesson in course.lessons.values() if (task := read_task(course, lesson)).gives_points]
+    tasks = [read_task(course, lesson) for lesson in course.lessons.values()]
+    set_lessons = [task for task in tasks if task.lesson.points or task.by_hand]
     students = sorted(student_folders(course.folder / "submitted"))
     if only_student and only_student not in students:
         folder = course.folder / "submitted" / only_student
         raise LessonError(f"There is no folder {folder}. Name one of those in submitted.")
-    parts = partial(_parts_of_student, course, students, set_lessons)
-    marks = manual_marks.read_marks(course.folder, parts)
+    marks = manual_marks.read_marks(course.folder, partial(_points_of_parts, course, students, set_lessons))
     for line in list_unknown_extensions(course, students):
         print_line(line)
     check_sandbox(course.limits)
@@ -112,7 +112,7 @@ def grade_all(course: Course, print_line: Told, only_student: str = "") -> list[
     for task in set_lessons:
         if any((course.folder / "submitted" / student / task.lesson.name).is_dir() for student in students):
             work += [(student, task) for student in students if only_student in ("", student)]
-        else:  # rather no column than one of zeros
+        else:  # the tables get no column for it
             print_line(f"{task.lesson.name}: nobody has handed it in")
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         waiting = [pool.submit(_judge_lesson, course, *pair) for pair in work]
@@ -128,21 +128,21 @@ def grade_all(course: Course, print_line: Told, only_student: str = "") -> list[
             pool.shutdown(cancel_futures=True)
             raise
     if any(is_sandbox_failure(answer) for result in results for answer in result.answers):
-        check_sandbox(course.limits)  # they may have broken meanwhile
+        check_sandbox(course.limits)  # raises if the sandbox has broken meanwhile
     results.sort(key=lambda result: result[:2])
     for line in [*untimed(results), *list_not_graded(course, results), *list_unmarked(results)]:
         print_line(line)
-    given = ((spreadsheet_name(result.student), result.lesson, result.answers) for result in results)
-    rows = manual_marks.mark_table_rows(given, marks)
+    answers = ((spreadsheet_name(result.student), result.lesson, result.answers) for result in results)
+    rows = manual_marks.mark_table_rows(answers, marks)
     if rows and not only_student:
         write_atomically(course.folder / BY_HAND, manual_marks.csv_text(rows).encode(), LessonError)
     return results
 
 
-def _parts_of_student(
+def _points_of_parts(
     course: Course, students: list[str], set_lessons: list[LessonTask], who: str, lesson: str
 ) -> dict[str, float] | None:
-    """The points of each part that a student is set in a lesson; None if by_hand.csv's name is no student's."""
+    """The points of each part that a student is set in a lesson; None if `who`, of by_hand.csv, is no student."""
     student = next((candidate for candidate in students if spreadsheet_name(candidate) == who), None)
     if student is None:
         return None
@@ -211,15 +211,14 @@ def is_sandbox_failure(answer: dict[str, Any]) -> bool:
 
 
 class LessonTask(NamedTuple):
-    """What to grade in a lesson: each exercise's expression in the teacher's notebook, and cells marked by hand."""
+    """What to grade in a lesson: each exercise's expression in the teacher's notebook, and cells marked by hand.
+
+    by_hand: by the cell's id, its points and text.
+    """
 
     lesson: Lesson
     expressions: dict[str, str]
     by_hand: dict[str, tuple[float, str]]
-
-    @property
-    def gives_points(self) -> bool:
-        return bool(self.lesson.points or self.by_hand)
 
 
 def _result_line(result: Result) -> str:
@@ -262,7 +261,7 @@ def _judge_lesson(course: Course, student: str, task: LessonTask) -> Callable[[]
     """Judge a student's lesson, from the cache if nothing changed; returns a function that makes the Result."""
     lesson = task.lesson
     folder = course.folder / "submitted" / student / lesson.name
-    due = lesson.due_for(student)
+    due = lesson.extensions.get(student, lesson.due)
     days = days_late(folder, due)
     late = None if days is None else days > 0
     result = Result(student, lesson.name, [], late, late_penalty=min(1.0, lesson.late * (days or 0)))
@@ -270,11 +269,12 @@ def _judge_lesson(course: Course, student: str, task: LessonTask) -> Callable[[]
     try:
         names = lesson.exercises(course.student_seed(student))
         questions = [(course.exercise(name, student), task.expressions[name]) for name in names]
-        sources = [Path(inspect.getsourcefile(question.solve) or "") for question, _ in questions if question.told]
+        sources = [Path(inspect.getsourcefile(question.solve) or "") for question, _ in questions if question.own_texts]
         custom = [(file.read_bytes(), file.with_suffix(".toml").read_bytes(), course.seed) for file in sources]
-        lecturer_names = read_bytes(names_file) if (names_file := course.folder / "exercises" / NAMED).exists() else b""
+        names_file = course.folder / "exercises" / MISTAKE_NAMES
+        lecturer_names = read_bytes(names_file) if names_file.exists() else b""
         answers = [answer for _, answer in questions]
-        versions = FORM, __version__, course.limits
+        versions = CACHE_FORMAT, __version__, course.limits
         cache_key = versions, lesson.points, lesson.partial, answers, task.by_hand, custom, lecturer_names
         handed_in = read_submission(folder, any(graded_part(name) for name in names))
         result = result._replace(left_out=handed_in.left_out, handed_in=bool(handed_in.notebook or handed_in.tiny))
@@ -282,19 +282,21 @@ def _judge_lesson(course: Course, student: str, task: LessonTask) -> Callable[[]
         result = result._replace(untimed=bool(result.handed_in and due) and days is None)
         if (cached_answers := _read_cached(path, digest)) is not None:
             return lambda: result._replace(answers=cached_answers)
-        parts = [question for question in questions if graded_part(question[0].name)]
-        questions = [question for question in questions if question not in parts]
+        tiny_parts = [question for question in questions if graded_part(question[0].name)]
+        questions = [question for question in questions if question not in tiny_parts]
         notebook, why = _read_notebook(handed_in)
         if why and handed_in.notebook:
             result = result._replace(left_out=(*handed_in.left_out, why), handed_in=bool(handed_in.tiny))
         verdicts, shapes = _judge_notebook(course, notebook, why, questions, task)
-        verdicts += _judge_tiny(course, handed_in.tiny, [part for part, _ in parts])
-        names = [*(question.name for question, _ in questions), *lesson.predictions, *(part.name for part, _ in parts)]
+        verdicts += _judge_tiny(course, handed_in.tiny, [part for part, _ in tiny_parts])
+        names = [exercise.name for exercise, _ in questions]
+        names += [*lesson.predictions, *(part.name for part, _ in tiny_parts)]
     except (LessonError, OSError) as error:
         message = str(error)
         return lambda: result._replace(ungraded=f"not graded: {message}")
 
-    def finish() -> Result:  # not in the thread that judged: only one at a time draws
+    def finish() -> Result:
+        """Draw the pictures, and cache the answers. Called in the main thread, since only one thread may draw."""
         answers = [_answer_entry(name, lesson, verdict) for name, verdict in zip(names, verdicts)]
         for answer, shape in zip(answers, shapes):
             answer["shape"] = shape
@@ -312,7 +314,7 @@ def _read_notebook(handed_in: SubmittedFiles) -> tuple[dict[str, Any], str]:
     if not handed_in.notebook:
         return {"cells": []}, handed_in.problem
     try:
-        with READING:
+        with PARSE_LOCK:
             notebook = json.loads(handed_in.notebook)
             count = len(cell_texts(notebook))
             manual_marks.manually_graded_cells(notebook)
@@ -352,10 +354,11 @@ def _hidden_folders(course: Course) -> list[str]:
 
 
 def _answer_entry(name: str, lesson: Lesson, verdict: Verdict) -> dict[str, Any]:
+    """An answer as results, pages and tables have it: points of at most `of`, message, [name, sentence] of mistakes."""
     most = lesson.points[name]
     points = most if verdict.passed else round(most * verdict.share * lesson.partial, 2)
     try:
-        picture = verdict.drawn()
+        picture = verdict.picture_html()
     except MissingToolError:
         picture = ""
     return {
@@ -367,14 +370,14 @@ def _answer_entry(name: str, lesson: Lesson, verdict: Verdict) -> dict[str, Any]
 
 def _structure_hash(cells: list[str], exercise: Exercise, name: str) -> str:
     """A hash of the answer's syntax tree without names and constants, to find copies; "" if it is too short."""
-    made: list[ast.stmt] = []
+    definitions: list[ast.stmt] = []
     for cell in cells:
         if len(cell) < MOST_LETTERS:
             with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
-                made += [part for part in parse_cell(cell).body if getattr(part, "name", "") == name]
-    parts = [type(part).__name__ for statement in made[-1:] for part in ast.walk(statement)]
-    solved = sum(1 for _ in ast.walk(ast.parse(solution_text(exercise))))
-    return sha256(" ".join(parts).encode()).hexdigest() if len(parts) > max(60, solved // 2) else ""
+                definitions += [part for part in parse_cell(cell).body if getattr(part, "name", "") == name]
+    parts = [type(part).__name__ for definition in definitions[-1:] for part in ast.walk(definition)]
+    solution_size = sum(1 for _ in ast.walk(ast.parse(solution_text(exercise))))
+    return sha256(" ".join(parts).encode()).hexdigest() if len(parts) > max(60, solution_size // 2) else ""
 
 
 def _read_cached(path: Path, digest: str) -> list[dict[str, Any]] | None:

@@ -14,8 +14,8 @@ from ..errors import LessonError
 
 MOST_BYTES = 1 << 25  # of a file that is read
 STAMP, TINY = "timestamp.txt", "tiny.py"
-# What is handed out, and what tools leave behind: nobody expects a mark for it.
-EXPECTED = {STAMP, "exercises", "notes", "feedback", "__pycache__", "assessed.txt"}
+# Files and folders that are handed out, or that tools leave behind: they are ignored without a message.
+IGNORED = {STAMP, "exercises", "notes", "feedback", "__pycache__", "assessed.txt"}
 
 
 class SubmittedFiles(NamedTuple):
@@ -48,21 +48,21 @@ def read_submission(folder: Path, wants_tiny: bool) -> SubmittedFiles:
     """Read what a student handed in for a lesson: the notebook with the lesson's name, or the only one."""
     if not stat.S_ISDIR(_mode(folder)):
         return SubmittedFiles()
-    names = [name for name in _list_visible(folder) if name not in EXPECTED]
+    names = [name for name in _list_visible(folder) if name not in IGNORED]
     notebooks = [name for name in names if name.lower().endswith(".ipynb")]
     readable = [name for name in notebooks if not _why_unreadable(folder / name)]
     chosen = [name for name in readable if Path(name).stem == folder.name] or readable
     graded_names = {*(chosen if len(chosen) == 1 else []), *([TINY] if wants_tiny else [])}
-    ignored = []
+    left_out = []
     for name in names:
         reason = _why_unreadable(folder / name) or _why_not_graded(name, chosen)
         if name not in graded_names or _why_unreadable(folder / name):
-            ignored.append(f"{_printable(name)} {reason}")
-    problem = "" if len(chosen) == 1 else next((line for line in ignored if ".ipynb " in line.lower()), "")
+            left_out.append(f"{_printable(name)} {reason}")
+    problem = "" if len(chosen) == 1 else next((line for line in left_out if ".ipynb " in line.lower()), "")
     notebook = read_bytes(folder / chosen[0]) if len(chosen) == 1 else b""
     tiny = folder / TINY
     has_tiny = wants_tiny and TINY in names and not _why_unreadable(tiny)
-    return SubmittedFiles(notebook, read_bytes(tiny) if has_tiny else b"", problem, tuple(ignored))
+    return SubmittedFiles(notebook, read_bytes(tiny) if has_tiny else b"", problem, tuple(left_out))
 
 
 def list_misplaced(student_folder: Path, lessons: Iterable[str]) -> list[str]:
@@ -70,7 +70,7 @@ def list_misplaced(student_folder: Path, lessons: Iterable[str]) -> list[str]:
     lesson_names = set(lessons)
     problems = []
     for name in _list_visible(student_folder):
-        if name not in lesson_names and name not in EXPECTED:
+        if name not in lesson_names and name not in IGNORED:
             is_folder = stat.S_ISDIR(_mode(student_folder / name))
             what = "is no folder of a lesson" if is_folder else "lies in no folder of a lesson"
             problems.append(f"{_printable(name)} {what}: the notebook's place is STUDENT/LESSON/LESSON.ipynb")
@@ -97,7 +97,7 @@ def read_bytes(file: Path) -> bytes:
 
 
 def _why_unreadable(file: Path) -> str:
-    """Why a file is not read; empty if it is: a link may lead anywhere, and a pipe or a device may have no end."""
+    """Why a file is not read; "" if it is. A link may lead anywhere, and a pipe or a device may have no end."""
     mode = _mode(file)
     if stat.S_ISLNK(mode):
         return "is a link, and no link is followed"

@@ -24,13 +24,13 @@ from .solutions import ACCEPTED, blank_text, solution_text
 
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
 BEGIN_TESTS, END_TESTS = "### BEGIN HIDDEN TESTS", "### END HIDDEN TESTS"
-# The graded cell: the notebook's cells run again in a separate process that has no solutions.
-JUDGED = """\
+# The hidden test of a graded cell: the notebook's cells run again, in a separate process that has no solutions.
+HIDDEN_TEST = """\
 import naive_graph.classroom.sandbox
 
 verdict = naive_graph.classroom.sandbox.judged_apart("{}", "{}", In)
 assert verdict.passed, verdict.message"""
-TELLS = {"hint", "solution", "working"}  # what an assessed lesson does without
+HELPERS = {"hint", "solution", "working"}  # functions that an assessed lesson does without
 QUOTES = '"""'
 BLANK = "# YOUR CODE HERE\nraise NotImplementedError()"
 Notebook = dict[str, Any]
@@ -57,31 +57,32 @@ def latest_checks(cells: list[str]) -> Iterator[tuple[int, Exercise, ast.expr]]:
 
 def make_teacher_notebook(lesson: Notebook, points: dict[str, float]) -> Notebook:
     """The teacher's notebook: a lesson with solutions, and a graded cell for each exercise that gives points."""
-    made = remove_outputs(lesson)
-    code = [cell for cell in made["cells"] if cell["cell_type"] == "code"]
-    for index, exercise, answer in latest_checks(cell_texts(made)):
+    notebook = remove_outputs(lesson)
+    code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    for index, exercise, answer in latest_checks(cell_texts(notebook)):
         if exercise.name in points:
             name = ast.unparse(answer)
             check_cell = _remove_check(code[index], exercise)
-            rest = [_graded_cell(exercise, name, points[exercise.name])]
+            new_cells = [_graded_cell(exercise, name, points[exercise.name])]
             blank = next((cell for cell in reversed(code[: index + 1]) if _find_definition(cell, name)), None)
             if blank is None:
                 blank = {**copy.deepcopy(check_cell), "id": f"blank-{exercise.name}", "source": ""}
-                rest.insert(0, blank)
+                new_cells.insert(0, blank)
             _insert_solution(blank, exercise, name)
-            where = next(i for i, cell in enumerate(made["cells"]) if cell is check_cell)
-            made["cells"][where : where + 1] = ([check_cell] if _text(check_cell).strip() else []) + rest
-    return made
+            position = next(i for i, cell in enumerate(notebook["cells"]) if cell is check_cell)
+            kept = [check_cell] if _text(check_cell).strip() else []
+            notebook["cells"][position : position + 1] = kept + new_cells
+    return notebook
 
 
-def make_student_notebook(teachers_own: Notebook) -> Notebook:
+def make_student_notebook(teacher_notebook: Notebook) -> Notebook:
     """The students' notebook: solutions replaced by blanks, hidden tests removed."""
-    made = copy.deepcopy(teachers_own)
-    for cell in made["cells"]:
+    notebook = copy.deepcopy(teacher_notebook)
+    for cell in notebook["cells"]:
         replace = partial(_replace_solution, cell["cell_type"])
         text = re.sub(rf"^( *){BEGIN}\n.*?^ *{END}$", replace, _text(cell), flags=re.M | re.S)
         cell["source"] = re.sub(rf"\n *{BEGIN_TESTS}\n.*?^ *{END_TESTS}$", "", text, flags=re.M | re.S)
-    return made
+    return notebook
 
 
 def _replace_solution(kind: str, match: re.Match[str]) -> str:
@@ -89,7 +90,7 @@ def _replace_solution(kind: str, match: re.Match[str]) -> str:
 
 
 def compose_lesson(name: str, exercises: Iterable[str]) -> Notebook:
-    """A lesson made of exercises: under a title a cell for each, with what is to be done and a check."""
+    """A lesson made of exercises: a title, and for each exercise a cell with its blank and a check."""
     title = {"cell_type": "markdown", "id": "title", "metadata": {}, "source": f"# {name.replace('_', ' ')}"}
     texts = ["from naive_graph.classroom.notebook import check"]
     texts += [f'{blank_text(exercise_named(exercise))}\n\ncheck("{exercise}", {exercise})' for exercise in exercises]
@@ -105,31 +106,32 @@ def compose_lesson(name: str, exercises: Iterable[str]) -> Notebook:
 
 
 def remove_exercises(lesson: Notebook, names: set[str]) -> Notebook:
-    """Remove the cells of these exercises, of which the student is set another variant."""
+    """Remove the cells of these exercises, since the student is set another variant."""
     left_out = {f"{part}{name}" for name in names for part in ("", "check-")}
     cells = [cell for cell in lesson["cells"] if cell["metadata"].get("nbgrader", {}).get("grade_id") not in left_out]
     return {**lesson, "cells": cells}
 
 
 def remove_help(lesson: Notebook) -> Notebook:
-    """Remove all lines of code and text that call hint, solution or working."""
-    made = copy.deepcopy(lesson)
-    for cell in made["cells"]:
+    """Remove all statements and lines of text that call hint, solution or working."""
+    notebook = copy.deepcopy(lesson)
+    for cell in notebook["cells"]:
         text = _text(cell)
         if cell["cell_type"] != "code":
-            lines = (line for line in text.splitlines() if not re.search(rf"\b({'|'.join(TELLS)})\(", line))
+            lines = (line for line in text.splitlines() if not re.search(rf"\b({'|'.join(HELPERS)})\(", line))
             cell["source"] = "\n".join(lines)
-        elif re.search(rf"\b({'|'.join(TELLS)})\b", text):
-            cell["source"] = "\n".join(filter(None, map(_drop_hints, parse_cell(text).body)))
-    return made
+        elif re.search(rf"\b({'|'.join(HELPERS)})\b", text):
+            cell["source"] = "\n".join(filter(None, map(_drop_helpers, parse_cell(text).body)))
+    return notebook
 
 
-def _drop_hints(part: ast.stmt) -> str:
-    """A statement without hints and solutions; nothing, if it only asks for one."""
+def _drop_helpers(part: ast.stmt) -> str:
+    """The source of a statement: without the helpers, of an import; "" if it calls one."""
     if isinstance(part, ast.ImportFrom):
-        part.names = [name for name in part.names if name.name not in TELLS]
+        part.names = [name for name in part.names if name.name not in HELPERS]
         return ast.unparse(part) if part.names else ""
-    asks_for_help = any(isinstance(node, ast.Call) and getattr(node.func, "id", "") in TELLS for node in ast.walk(part))
+    calls = [node for node in ast.walk(part) if isinstance(node, ast.Call)]
+    asks_for_help = any(getattr(call.func, "id", "") in HELPERS for call in calls)
     return "" if asks_for_help else ast.unparse(part)
 
 
@@ -147,8 +149,8 @@ def _build_metadata(name: str, **flags: Any) -> dict[str, Any]:
 
 def _find_definition(cell: Notebook, name: str) -> ast.stmt | None:
     """The statement in a cell that defines this function or class; None if there is none."""
-    makers = [part for part in parse_cell(_text(cell)).body if isinstance(part, (ast.FunctionDef, ast.ClassDef))]
-    return next((maker for maker in makers if maker.name == name), None)
+    definitions = [part for part in parse_cell(_text(cell)).body if isinstance(part, (ast.FunctionDef, ast.ClassDef))]
+    return next((definition for definition in definitions if definition.name == name), None)
 
 
 def _remove_check(cell: Notebook, exercise: Exercise) -> Notebook:
@@ -165,7 +167,7 @@ def _remove_check(cell: Notebook, exercise: Exercise) -> Notebook:
 def _graded_cell(exercise: Exercise, answer: str, points: float) -> Notebook:
     """A graded cell: it shows the verdict to the student, and has a hidden test that fails if the answer is wrong."""
     call = f'check("{exercise.name}", {answer})'
-    hidden = JUDGED.format(exercise.name, answer)
+    hidden = HIDDEN_TEST.format(exercise.name, answer)
     metadata = _build_metadata(f"check-{exercise.name}", grade=True, locked=True, points=points)
     source = f"{call}\n{BEGIN_TESTS}\n{hidden}\n{END_TESTS}"
     return {"cell_type": "code", "id": f"check-{exercise.name}"[:64], "metadata": metadata, "source": source,
@@ -187,13 +189,14 @@ def _solution_with_markers(exercise: Exercise, name: str) -> str:
     body = ast.parse(text).body
     imports = [statement for statement in body if isinstance(statement, (ast.Import, ast.ImportFrom))]
     index = next(i for i, statement in enumerate(body) if getattr(statement, "name", "") == exercise.name)
-    made: Any = body[index]
+    definition: Any = body[index]
     lines = text.splitlines()
-    head = "\n".join(lines[made.lineno - 1 : made.body[0].end_lineno])
+    head = "\n".join(lines[definition.lineno - 1 : definition.body[0].end_lineno])
     head = re.sub(rf"^(def|class) {exercise.name}\b", rf"\1 {name}", head)
     head = f"{head.removesuffix(QUOTES).rstrip()}\n\n    {ACCEPTED}\n    {QUOTES}" if head.endswith(QUOTES) else head
     before = "\n".join(ast.unparse(statement) for statement in body[:index] if statement not in imports)
-    inner = indent(before, "    ") + "\n" * bool(before) + "\n".join(lines[made.body[0].end_lineno : made.end_lineno])
-    after = "\n\n" + "\n".join(lines[made.end_lineno :]).strip("\n") if len(body) > index + 1 else ""
+    inner = indent(before, "    ") + "\n" * bool(before)
+    inner += "\n".join(lines[definition.body[0].end_lineno : definition.end_lineno])
+    after = "\n\n" + "\n".join(lines[definition.end_lineno :]).strip("\n") if len(body) > index + 1 else ""
     head = "\n".join([*map(ast.unparse, imports), "", "", head] if imports else [head])
     return f"{head}\n    {BEGIN}\n{inner}{after}\n    {END}"

@@ -1,4 +1,9 @@
-"""judge: test an answer on all cases; the Verdict has the smallest failing case and the likely misconception."""
+"""Judge an answer to an exercise: run it on all cases; the Verdict names the smallest failing case and the mistake.
+
+    judge("slope", lambda f, x, h=1e-5: (f(x + h) - f(x)) / h)    Not yet: slope is wrong in ... cases. ...
+
+`verdict` does the same for outcomes that are known already, such as those from the sandbox.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +20,11 @@ from .cases import ExerciseCase
 from .custom_exercises import find_lecturer_name, list_exercise_files, own_exercise
 from .exercise import Exercise
 from .exercises import ALL_EXERCISES, EXERCISES
-from .language import told
+from .language import translate
 from .lessons import OLD_EXERCISES
 from .misconceptions import Mistake, diagnose, format_value
 from .near_misses import RELATIONS, AnswerRunner, LocalRunner
-from .run_answer import AnswerOutcome, Asked, OutcomePair, run_all_cases
+from .run_answer import AnswerOutcome, OutcomePair, OutcomePairs, run_all_cases
 
 
 @dataclass(frozen=True)
@@ -36,11 +41,11 @@ class Verdict:
     message: str
     mistakes: list[Mistake] = field(default_factory=list)
     case: ExerciseCase | None = field(default=None, repr=False)
-    does: str = field(default="", repr=False)  # a fingerprint of what a wrong answer does
-    share: float = field(default=0.0, repr=False)  # of the cases, in which a wrong answer is right
+    does: str = field(default="", repr=False)  # fingerprint of a wrong answer: a hash of its outcomes in failing cases
+    share: float = field(default=0.0, repr=False)  # the share of the cases in which a wrong answer is right
 
     def __repr__(self) -> str:
-        return told(self.message)
+        return translate(self.message)
 
     def picture(self) -> Any:
         """The graph of the smallest failing case, drawn; None if there is none."""
@@ -49,19 +54,19 @@ class Verdict:
         from ..views.drawing.draw import draw
 
         with Graph.scratch():
-            self.case.recipe.nodes()
+            self.case.recipe.make_nodes()
             picture = draw(Graph, grads=False)
             picture.live_graph = None  # a static picture, so that a page of many results needs only one script
-            picture.svg  # noqa: B018 - while the graph is there
+            picture.svg  # noqa: B018 - drawn now, since the scratch graph ends with this block
             return picture
 
-    def drawn(self) -> str:
+    def picture_html(self) -> str:
         """The picture as HTML; empty if there is none."""
         picture = self.picture()
         return "" if picture is None else str(picture._repr_mimebundle_()["text/html"])
 
     def _repr_html_(self) -> str:
-        return f'<pre style="white-space:pre-wrap">{escape(repr(self))}</pre>{self.drawn()}'
+        return f'<pre style="white-space:pre-wrap">{escape(repr(self))}</pre>{self.picture_html()}'
 
 
 def name_as_text(name: object) -> str:
@@ -99,8 +104,8 @@ def judge(name: str, answer: Any) -> Verdict:
     return verdict(exercise, run_all_cases(exercise, answer), LocalRunner(answer))
 
 
-def verdict(exercise: Exercise, outcome_pairs: Asked, again: AnswerRunner | None = None) -> Verdict:
-    """Make the verdict from an answer's outcomes. again: runs the answer again, to confirm a diagnosis."""
+def verdict(exercise: Exercise, outcome_pairs: OutcomePairs, runner: AnswerRunner | None = None) -> Verdict:
+    """Make the verdict from an answer's outcomes. runner: runs the answer again, to confirm a diagnosis."""
     wrong = failing_cases(exercise, outcome_pairs)
     if not wrong:
         return Verdict(True, f"Right: {exercise.name} does what it should in all {len(outcome_pairs)} cases.")
@@ -108,7 +113,7 @@ def verdict(exercise: Exercise, outcome_pairs: Asked, again: AnswerRunner | None
     does = repr([(index, _round_value(outcome_pairs[index])) for index in common_failures])
     fingerprint = sha256(does.encode()).hexdigest()[:8]
     lecturer_name = find_lecturer_name(exercise.name, fingerprint)
-    mistakes = [Mistake(*lecturer_name)] if lecturer_name else diagnose(exercise, outcome_pairs, again)
+    mistakes = [Mistake(*lecturer_name)] if lecturer_name else diagnose(exercise, outcome_pairs, runner)
     explained_cases = [mistake.case for mistake in mistakes if mistake.case is not None]
     shown_case = explained_cases[0] if explained_cases else wrong[0]
     message = _compose_message(exercise, outcome_pairs, wrong, shown_case, mistakes)
@@ -116,9 +121,9 @@ def verdict(exercise: Exercise, outcome_pairs: Asked, again: AnswerRunner | None
     return Verdict(False, message, mistakes, exercise.cases[shown_case], fingerprint, share)
 
 
-def failing_cases(exercise: Exercise, asked: Asked) -> list[int]:
-    """The cases in which an answer is wrong, the first time or the second."""
-    return [place for place, given in enumerate(asked) if _find_failure(exercise, place, given) is not None]
+def failing_cases(exercise: Exercise, outcome_pairs: OutcomePairs) -> list[int]:
+    """The indices of the cases in which an answer is wrong, in the first run or the second."""
+    return [index for index, pair in enumerate(outcome_pairs) if _find_failure(exercise, index, pair) is not None]
 
 
 def _round_value(outcome: Any) -> Any:
@@ -133,23 +138,27 @@ def _round_value(outcome: Any) -> Any:
 
 
 def _find_failure(exercise: Exercise, index: int, outcomes: OutcomePair) -> AnswerOutcome | None:
-    """The outcome that is wrong in a case: the first, or the second if only that is."""
-    return next((outcome for outcome in outcomes if outcome is not None and not exercise.right(index, outcome)), None)
+    """The outcome that is wrong in a case: the first, or the second if only that is; None if both are right."""
+    wrong = (outcome for outcome in outcomes if outcome is not None and not exercise.is_right(index, outcome))
+    return next(wrong, None)
 
 
-def _compose_message(exercise: Exercise, outcomes: Asked, wrong: list[int], index: int, mistakes: list[Mistake]) -> str:
+def _compose_message(
+    exercise: Exercise, outcomes: OutcomePairs, wrong: list[int], index: int, mistakes: list[Mistake]
+) -> str:
+    """The message of a wrong answer. index: of the case that is shown."""
     outcome = _find_failure(exercise, index, outcomes[index])
     assert outcome is not None
-    again = " when it is asked the same a second time" if outcome is not outcomes[index][0] else ""
-    first = f"Not yet: {exercise.name} is wrong in {len(wrong)} of {len(outcomes)} cases. The smallest of them:"
+    second_run = " when it is asked the same a second time" if outcome is not outcomes[index][0] else ""
+    smallest = f"Not yet: {exercise.name} is wrong in {len(wrong)} of {len(outcomes)} cases. The smallest of them:"
     other = f"Not yet: {exercise.name} is wrong in {len(wrong)} of {len(outcomes)} cases. One of them:"
     lines = [
-        first if index == wrong[0] else other,
+        smallest if index == wrong[0] else other,
         f"    {exercise.cases[index].text}",
-        f"    your answer{again} {_describe_outcome(exercise, outcome)}",
+        f"    your answer{second_run} {_describe_outcome(exercise, outcome)}",
         f"    {_describe_expected(exercise, index, outcome)}",
     ]
-    if guesses := [mistake for mistake in mistakes if mistake.name != "raises"]:  # what it raises was said
+    if guesses := [mistake for mistake in mistakes if mistake.name != "raises"]:  # the error was shown above
         lines += ["A guess, from what it does:", *(f"  * {mistake.sentence}" for mistake in guesses)]
     if not mistakes or mistakes[0].name in RELATIONS:
         lines += _common_features(exercise, outcomes, wrong)
@@ -157,7 +166,7 @@ def _compose_message(exercise: Exercise, outcomes: Asked, wrong: list[int], inde
 
 
 def _format_for_exercise(exercise: Exercise, value: Any) -> str:
-    """A value as a learner writes it: what has parts is a tuple, or an object of the learner's class."""
+    """A value as a learner writes it: a value with named parts is a tuple, or an object of the learner's class."""
     text = format_value(value)
     parts = isinstance(value, list) and len(value) == len(exercise.parts) and text.endswith("]")
     if not parts or not value or isinstance(value[0], dict):
@@ -185,18 +194,19 @@ def _describe_expected(exercise: Exercise, index: int, outcome: AnswerOutcome) -
     return (f"which is wrong: {complaint}. " if complaint else "") + f"right is, for example, {want}"
 
 
-# --- where no mistake is known --------------------------------------------------
+# --- if no mistake was diagnosed ------------------------------------------------
 
 
-def _common_features(exercise: Exercise, outcomes: Asked, wrong: list[int]) -> list[str]:
+def _common_features(exercise: Exercise, outcomes: OutcomePairs, wrong: list[int]) -> list[str]:
     """A sentence about the feature that failing cases share and passing ones lack, if there is one."""
     failing = [exercise.cases[index].features for index in wrong]
     passing = [exercise.cases[index].features for index in range(len(outcomes)) if index not in set(wrong)]
     shared = frozenset.intersection(*failing) if passing else frozenset()
-    apart = sorted(shared, key=lambda feature: sum(feature in features for features in passing))
+    rarest = sorted(shared, key=lambda feature: sum(feature in features for features in passing))[:1]
     lines = []
-    if apart and not any(apart[0] in features for features in passing):
-        lines.append(f"Of the cases asked, it is wrong whenever {apart[0]}, and right in all others.")
-    elif apart and any(apart[0] not in features for features in passing):
-        lines.append(f"Of the cases asked, it is wrong only where {apart[0]}, but not always there.")
+    for feature in rarest:
+        if not any(feature in features for features in passing):
+            lines.append(f"Of the cases asked, it is wrong whenever {feature}, and right in all others.")
+        elif any(feature not in features for features in passing):
+            lines.append(f"Of the cases asked, it is wrong only where {feature}, but not always there.")
     return lines

@@ -64,7 +64,7 @@ def check_language(language: str) -> str:
     return language
 
 
-def told(text: str) -> str:
+def translate(text: str) -> str:
     """Translate a message into the current language; parts that the catalogue lacks stay English."""
     language = os.environ.get("NAIVE_GRAPH_LANGUAGE") and current_language()
     return message_catalogue(language).message(text) if language else text
@@ -82,7 +82,7 @@ def use_language(language: str) -> Iterator[None]:
         os.environ.update({} if before is None else {"NAIVE_GRAPH_LANGUAGE": before})
 
 
-NaiveGraphError.words = staticmethod(told)  # a hook: errors translate their message when it is shown
+NaiveGraphError.words = staticmethod(translate)  # a hook: errors translate their message when it is shown
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Find the lesson notebooks, strip outputs, join a split lesson again; tables from old numbers to current ones."""
+"""Find the lesson notebooks, and remove their outputs; names and numbers of lessons that were split in two."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 from ..errors import LessonError
 
-# Pages to which lessons lead. They lie beside the lessons, and beside every copy of one.
+# Pages to which lessons link. They lie beside the lessons, and beside every copy of one.
 LINKED = Path("notes", "glossary.md"), Path("notes", "the_same_in_pytorch.md")
-# Lessons that became two. Older copies, course files and checks use the names and numbers of before.
+# Lessons that were split in two: by old name, or number, the new ones. Older copies and course files use the old ones.
 PARTS = {
     "10_forward_against_reverse": ("10a_forward_against_reverse", "10b_newton_and_a_limit"),
     "16b_from_sequential_to_pipeline": ("16b_from_sequential_to_pipeline", "16c_two_buffers"),
@@ -21,7 +21,7 @@ OLD_EXERCISES = {
     "16b.5": "16c.1", "16b.6": "16c.2", "16b.7": "16c.3",
 }  # fmt: skip
 OLD_PREDICTIONS = {"10.1": "10a.1", "10.2": "10a.2", "10.3": "10b.1", "16b.2": "16c.1", "16b.3": "16c.2"}
-TERM = re.compile(r"\[([^\]\n]*)\]\(notes/glossary\.md#[a-z-]*\)")  # a term that leads there
+TERM = re.compile(r"\[([^\]\n]*)\]\(notes/glossary\.md#[a-z-]*\)")  # a link to a term of the glossary
 
 
 def lessons_of_the_package() -> list[Path]:
@@ -55,5 +55,5 @@ def join_parts(notebooks: dict[str, dict[str, Any]], name: str) -> dict[str, Any
 
 
 def notebook_bytes(notebook: dict[str, Any]) -> bytes:
-    """A notebook as it is written to a file."""
+    """A notebook as the bytes of its file."""
     return (json.dumps(notebook, indent=1, sort_keys=True, ensure_ascii=False) + "\n").encode()

@@ -1,4 +1,10 @@
-"""Diagnose a wrong answer from its outcomes: compare them with mutants of the solution, never with its text."""
+"""Diagnose a wrong answer by what it does: compare its outcomes in all cases with those of known mistakes.
+
+In this order, until one explains the outcomes: mistakes that any function can have (GENERAL_CHECKS), the exercise's
+misconceptions (each is a program, see exercise.py), an error or a missing result, a slip in the learner's source, and a
+relation between wrong and right values (near_misses.py for both). Style does not matter, since programs are compared by
+their outcomes alone.
+"""
 
 from __future__ import annotations
 
@@ -9,149 +15,151 @@ from typing import Any, NamedTuple
 from .cases import ROADS, ExerciseCase, name_by_index
 from .exercise import Exercise, is_close
 from .near_misses import RAISED, SENTENCES, AnswerRunner, find_relation, find_repair, flat
-from .run_answer import AnswerOutcome, Asked, to_json_value
+from .run_answer import AnswerOutcome, OutcomePairs, to_json_value
 
-NEARLY_ALL = 0.985  # share of cases in which a function without `return` gives None
-ENOUGH = 0.94  # of the cases where the answer or the mistake is wrong
-FEW = 8  # cases that agree, for one in which an answer found no end
+NEARLY_ALL = 0.985  # the share of cases in which a function without `return` gives None, at least
+ENOUGH = 0.94  # the share of cases in which answer and misconception agree, of those where one of them is wrong
+ENDLESS_WEIGHT = 8  # a case in which only the answer is endless is outweighed by more than 8 that agree
 
 
 class Mistake(NamedTuple):
-    """A diagnosed mistake: its name, a sentence for the learner, the first case it explains (None: all that fail)."""
+    """A diagnosed mistake: its name, a sentence for the learner, and the first case that it explains (None: all)."""
 
     name: str
     sentence: str
     case: int | None = None
 
 
-def diagnose(exercise: Exercise, outcome_pairs: Asked, again: AnswerRunner | None = None) -> list[Mistake]:
-    """The mistakes that explain a wrong answer, or []. again: runs the answer again, to confirm a diagnosis."""
-    if again is not None and _is_right_in_isolation(exercise, outcome_pairs, again):
-        return [Mistake("keeps_state", f"{AFTER_OTHERS} {KEPT}")]
-    for general in GENERAL:
-        if (general_mistake := general(exercise, outcome_pairs)) is not None:
+def diagnose(exercise: Exercise, outcome_pairs: OutcomePairs, runner: AnswerRunner | None = None) -> list[Mistake]:
+    """The mistakes that explain a wrong answer, or []. runner: runs the answer again, to confirm a diagnosis."""
+    if runner is not None and _is_right_in_isolation(exercise, outcome_pairs, runner):
+        return [Mistake("keeps_state", f"{RIGHT_WHEN_ALONE} {KEEPS_STATE_HINT}")]
+    for check in GENERAL_CHECKS:
+        if (general_mistake := check(exercise, outcome_pairs)) is not None:
             if general_mistake.name == "unfinished" and outcome_pairs[0][0].kind == "gave":
-                # or returned in the loop, which looks alike
-                fits = _find_misconception(exercise, outcome_pairs, again)
-                return fits or _find_slip(exercise, outcome_pairs, again) or [general_mistake]
+                # A `return` inside the loop looks the same as what is not finished, and is the better diagnosis.
+                specific = _find_misconception(exercise, outcome_pairs, runner)
+                return specific or _find_slip(exercise, outcome_pairs, runner) or [general_mistake]
             return [general_mistake]
-    mistakes = _find_misconception(exercise, outcome_pairs, again) or list(_find_failures(exercise, outcome_pairs))
+    mistakes = _find_misconception(exercise, outcome_pairs, runner) or list(_find_failures(exercise, outcome_pairs))
     if not mistakes or mistakes[0].name in ("returns_nothing", "raises", "never_ends"):
-        mistakes = _find_slip(exercise, outcome_pairs, again) or mistakes
-    if not mistakes and (related := find_relation(exercise, outcome_pairs))[0]:
-        mistakes = [Mistake(*related)]
-    changes = any(first.mutated for first, _ in outcome_pairs)
-    return [*mistakes, Mistake("changes_argument", CHANGES)] if changes else mistakes
+        mistakes = _find_slip(exercise, outcome_pairs, runner) or mistakes
+    if not mistakes and (relation := find_relation(exercise, outcome_pairs))[0]:
+        mistakes = [Mistake(*relation)]
+    is_mutating = any(first.mutated for first, _ in outcome_pairs)
+    return [*mistakes, Mistake("changes_argument", MUTATES)] if is_mutating else mistakes
 
 
-def _find_misconception(exercise: Exercise, outcomes: Asked, again: AnswerRunner | None) -> list[Mistake]:
+def _find_misconception(exercise: Exercise, outcomes: OutcomePairs, runner: AnswerRunner | None) -> list[Mistake]:
     """The misconception that fits, with a case that shows it; [] if a standard or fresh case refutes it."""
     key = best_misconception(exercise, outcomes)
     if not key or _is_refuted(exercise, outcomes, key):
         return []
-    if again is not None and exercise.fresh is not None:
-        for fresh_outcomes in again.ask([exercise.fresh]):
+    if runner is not None and exercise.fresh is not None:
+        for fresh_outcomes in runner.run_again([exercise.fresh]):
             if not fresh_outcomes or _is_refuted(exercise.fresh, fresh_outcomes, key):
                 return []
             if not _fits_fresh_cases(exercise.fresh, fresh_outcomes, key):
                 return []
     for i, (first, _) in enumerate(outcomes):
-        is_wrong = not exercise.right(i, first._replace(mutated=False))
+        is_wrong = not exercise.is_right(i, first._replace(mutated=False))
         if is_wrong and exercise.same_mistake(i, first, exercise.outcome_with(i, key)[0]):
             return [Mistake(*exercise.misconceptions[key][:2], i)]
     return []
 
 
-def _find_slip(exercise: Exercise, outcomes: Asked, again: AnswerRunner | None) -> list[Mistake]:
-    """The slip whose change makes the answer right, as a list; [] if there is none, or the answer cannot run again."""
-    kind, line = find_repair(exercise, outcomes, again) if again is not None else ("", "")
+def _find_slip(exercise: Exercise, outcomes: OutcomePairs, runner: AnswerRunner | None) -> list[Mistake]:
+    """The slip whose repair makes the answer right, as a list; [] if there is none, or the answer cannot run again."""
+    kind, line = find_repair(exercise, outcomes, runner) if runner is not None else ("", "")
     return [Mistake(kind, SENTENCES[kind].format(line))] if kind else []
 
 
-def _is_refuted(exercise: Exercise, outcomes: Asked, key: str) -> bool:
-    """Whether the answer is right in a case where the mutant with this misconception is wrong.
+def _is_refuted(exercise: Exercise, outcomes: OutcomePairs, key: str) -> bool:
+    """Whether the answer is right in a case where the misconception's program is wrong.
 
-    Where several values are right, another order of steps may hide a mistake: there it says nothing.
+    Where several values are right this refutes nothing, since another order of steps may hide a mistake.
     """
     if exercise.complaint is not None:
         return False
-    right = [i for i, (first, _) in enumerate(outcomes) if exercise.right(i, first._replace(mutated=False))]
+    right = [i for i, (first, _) in enumerate(outcomes) if exercise.is_right(i, first._replace(mutated=False))]
     return not all(exercise.outcome_with(i, key)[1] for i in right)
 
 
-def _fits_fresh_cases(exercise: Exercise, outcomes: Asked, key: str) -> bool:
+def _fits_fresh_cases(exercise: Exercise, outcomes: OutcomePairs, key: str) -> bool:
     """Whether the misconception also explains the outcomes in fresh random cases."""
     gave = [first for first, _ in outcomes]
-    wrong = [not exercise.right(i, first._replace(mutated=False)) for i, first in enumerate(gave)]
+    wrong = [not exercise.is_right(i, first._replace(mutated=False)) for i, first in enumerate(gave)]
     both_right = not any(wrong) and all(exercise.outcome_with(i, key)[1] for i in range(len(gave)))
     return both_right or _agreement(exercise, gave, wrong, key) > ENOUGH
 
 
-def _is_right_in_isolation(exercise: Exercise, outcomes: Asked, again: AnswerRunner) -> bool:
+def _is_right_in_isolation(exercise: Exercise, outcomes: OutcomePairs, runner: AnswerRunner) -> bool:
     """Whether the first failing cases pass when each runs alone: then the answer keeps state between calls.
 
-    Each is asked twice: who goes through a set may be right once by chance.
+    Each runs twice, since an answer that iterates over a set may be right once by chance.
     """
-    wrong = [i for i, (first, _) in enumerate(outcomes) if not exercise.right(i, first)]
+    wrong = [i for i, (first, _) in enumerate(outcomes) if not exercise.is_right(i, first)]
     if not wrong or wrong[0] == 0 or any(outcomes[i][0].kind != "gave" for i in wrong):
         return False
-    alone = [exercise.at([index]) for index in wrong[:5] * 2]
-    return all(asked and each.right(0, asked[0][0]) for each, asked in zip(alone, again.ask(alone)))
+    single = [exercise.with_cases([index]) for index in wrong[:5] * 2]
+    return all(pairs and one_case.is_right(0, pairs[0][0]) for one_case, pairs in zip(single, runner.run_again(single)))
 
 
 # --- mistakes of one exercise ---------------------------------------------------
 
 
-def best_misconception(exercise: Exercise, asked: Asked) -> str:
-    """The misconception whose mutant agrees best with the answer; "" if none agrees enough."""
-    gave = [first for first, _ in asked]
-    wrong = [not exercise.right(i, first._replace(mutated=False)) for i, first in enumerate(gave)]
+def best_misconception(exercise: Exercise, outcome_pairs: OutcomePairs) -> str:
+    """The misconception whose program agrees best with the answer; "" if none agrees enough."""
+    gave = [first for first, _ in outcome_pairs]
+    wrong = [not exercise.is_right(i, first._replace(mutated=False)) for i, first in enumerate(gave)]
     shares = {"": 0.0} | {key: _agreement(exercise, gave, wrong, key) for key in exercise.misconceptions}
     best = max(shares, key=shares.__getitem__)
     return best if shares[best] > ENOUGH else ""
 
 
 def _agreement(exercise: Exercise, gave: list[AnswerOutcome], wrong: list[bool], key: str) -> float:
-    """The share of cases, of those where answer or mutant is wrong, in which they agree; 0.0 if far from enough."""
-    agree = differ = neither = 0
-    for i in sorted(range(len(wrong)), key=wrong.__getitem__, reverse=True):  # where it is wrong they soon differ
-        one, (other, other_right) = gave[i], exercise.outcome_with(i, key)
-        other_wrong = not other_right
-        if not (wrong[i] or other_wrong):
+    """The share of cases in which answer and misconception agree, of those where one is wrong; 0.0 if far from ENOUGH.
+
+    gave: the answer's outcomes. wrong: whether each is wrong. key: the misconception.
+    """
+    agree = differ = undecided = 0
+    for i in sorted(range(len(wrong)), key=wrong.__getitem__, reverse=True):  # wrong ones first: they soon differ
+        answer, (mistaken, mistaken_is_right) = gave[i], exercise.outcome_with(i, key)
+        if not wrong[i] and mistaken_is_right:
             continue
-        if exercise.same_mistake(i, one, other):
+        if exercise.same_mistake(i, answer, mistaken):
             agree += wrong[i]
-        elif one.error.startswith("IndexError") and other_wrong:  # a wrong index may raise here and not there
-            neither += 1
-        elif one.kind == "endless" and other.kind == "gave":  # an answer may not run for ever; ours may
-            neither += FEW
+        elif answer.error.startswith("IndexError") and not mistaken_is_right:  # a wrong index raises in some programs
+            undecided += 1
+        elif answer.kind == "endless" and mistaken.kind == "gave":  # an answer has a limit, our programs have none
+            undecided += ENDLESS_WEIGHT
         else:
             differ += 1
             if differ > (1.0 - ENOUGH) * len(gave):
                 return 0.0
-    return agree / (agree + differ) if agree > neither else 0.0
+    return agree / (agree + differ) if agree > undecided else 0.0
 
 
 # --- mistakes that belong to no exercise ----------------------------------------
 
-SLOW = ("endless", "crashed")
-LOOKS = "`in` looks through a whole list; a set or a dict finds a node at once."
-ONCE = "Each node is to have its turn once: keep what is known of it."
-AFTER_OTHERS = "It is right when it is asked nothing else before, and wrong after other calls: something is kept."
-KEPT = "Make lists and dicts inside the function, never as a default or outside."
-CHANGES = "The arguments are changed by the call. Work on a copy, list(w), and leave what you were given as it was."
+STOPPED = ("endless", "crashed")
+SLOW_SEARCH_HINT = "`in` looks through a whole list; a set or a dict finds a node at once."
+VISIT_ONCE = "Each node is to have its turn once: keep what is known of it."
+RIGHT_WHEN_ALONE = "It is right when it is asked nothing else before, and wrong after other calls: something is kept."
+KEEPS_STATE_HINT = "Make lists and dicts inside the function, never as a default or outside."
+MUTATES = "The arguments are changed by the call. Work on a copy, list(w), and leave what you were given as it was."
 
 
-def _check_library_use(exercise: Exercise, outcomes: Asked) -> Mistake | None:
+def _check_library_use(exercise: Exercise, outcomes: OutcomePairs) -> Mistake | None:
     used = next((first.error for first, _ in outcomes if first.kind == "refused"), None)
     return Mistake("uses_library", f"It calls the library's own {used}. Write it yourself here.") if used else None
 
 
-def _check_returns_none(exercise: Exercise, outcomes: Asked) -> Mistake | None:
+def _check_returns_none(exercise: Exercise, outcomes: OutcomePairs) -> Mistake | None:
     due = [first for i, (first, _) in enumerate(outcomes) if not exercise.accepts(i, None)]
     nothing = [first for first in due if first.kind == "gave" and first.value is None]
     if len(nothing) < NEARLY_ALL * len(due) or len(nothing) < len(due) < len(outcomes):
-        return None  # or None means something here
+        return None  # here None is a result
     if len(nothing) < len(due) or any(first.value is not None for first, _ in outcomes):
         message = f"It returns None in {len(nothing)} of the {len(due)} cases where something else is right."
         return Mistake("returns_nothing", message, _first_none(exercise, outcomes))
@@ -160,12 +168,12 @@ def _check_returns_none(exercise: Exercise, outcomes: Asked) -> Mistake | None:
     return Mistake("returns_nothing", f"{message}: what comes back is always None. End with return.")
 
 
-def _first_none(exercise: Exercise, outcomes: Asked) -> int | None:
+def _first_none(exercise: Exercise, outcomes: OutcomePairs) -> int | None:
     empty = ((i, first) for i, (first, _) in enumerate(outcomes) if first.kind == "gave" and first.value is None)
-    return next((i for i, first in empty if not exercise.right(i, first)), None)
+    return next((i for i, first in empty if not exercise.is_right(i, first)), None)
 
 
-def _check_unfinished(exercise: Exercise, outcomes: Asked) -> Mistake | None:
+def _check_unfinished(exercise: Exercise, outcomes: OutcomePairs) -> Mistake | None:
     if all(first.error.startswith("NotImplementedError") for first, _ in outcomes):
         return Mistake("unfinished", "It is not written yet: it raises NotImplementedError.")
     if any(first.kind != "gave" for first, _ in outcomes):
@@ -173,7 +181,7 @@ def _check_unfinished(exercise: Exercise, outcomes: Asked) -> Mistake | None:
     values = [first.value for first, _ in outcomes]
     wants = [outcome.value for outcome in exercise.expected]
     if isinstance(values[0], dict) and values[0].keys() == {"kind"}:
-        return None  # of such a thing no more is known
+        return None  # only the type of such values is known
     if all(is_close(value, values[0]) for value in values) and not all(is_close(want, wants[0]) for want in wants):
         return Mistake("unfinished", f"Whatever it is given, it returns the same: {format_value(values[0])}.")
     if all(_is_made_of_arguments(case, value) for case, value in zip(exercise.cases, values)):
@@ -182,55 +190,57 @@ def _check_unfinished(exercise: Exercise, outcomes: Asked) -> Mistake | None:
 
 
 def _is_made_of_arguments(case: ExerciseCase, value: Any) -> bool:
-    """Whether a value is one of the arguments, or is made of such."""
-    question = case.ask(False)
-    arguments = to_json_value(question.arguments, question.nodes)
+    """Whether a value is one of the arguments, or a list of arguments."""
+    call = case.make_call(False)
+    arguments = to_json_value(call.arguments, call.nodes)
     parts = value if isinstance(value, list) else []
     return value in arguments or (bool(parts) and all(part in arguments for part in parts))
 
 
-def _check_keeps_state(exercise: Exercise, outcomes: Asked) -> Mistake | None:
-    wanted = (outcome.value is not None for outcome in exercise.expected)  # None says little: it may be right by chance
-    pairs = ((i, one, two) for (i, (one, two)), says in zip(enumerate(outcomes), wanted) if two is not None and says)
-    again = [(exercise.right(i, one), exercise.right(i, two)) for i, one, two in pairs]
-    if (True, False) not in again or (False, True) in again:
+def _check_keeps_state(exercise: Exercise, outcomes: OutcomePairs) -> Mistake | None:
+    both_right: list[tuple[bool, bool]] = []  # whether the first run is right, and the second
+    for i, (first, second) in enumerate(outcomes):
+        if second is not None and exercise.expected[i].value is not None:  # None may be right by chance
+            both_right.append((exercise.is_right(i, first), exercise.is_right(i, second)))
+    if (True, False) not in both_right or (False, True) in both_right:
         return None
-    after = again[again.index((True, False)) + 1 :]
-    by_chance = after.count((True, True)) >= again.count((True, False))  # the order of a set
-    if by_chance or any(one.mutated for one, _ in outcomes):
+    after = both_right[both_right.index((True, False)) + 1 :]
+    is_chance = after.count((True, True)) >= both_right.count((True, False))  # such as the order of a set
+    if is_chance or any(first.mutated for first, _ in outcomes):
         return None
     text = "It is right the first time and wrong when it is asked the same again: something is kept between the calls."
-    return Mistake("keeps_state", f"{text} {KEPT}")
+    return Mistake("keeps_state", f"{text} {KEEPS_STATE_HINT}")
 
 
-def _check_changes_argument(exercise: Exercise, outcomes: Asked) -> Mistake | None:
-    right = all(exercise.right(i, first._replace(mutated=False)) for i, (first, _) in enumerate(outcomes))
-    changes = CHANGES[0].lower() + CHANGES[1:]
+def _check_changes_argument(exercise: Exercise, outcomes: OutcomePairs) -> Mistake | None:
+    right = all(exercise.is_right(i, first._replace(mutated=False)) for i, (first, _) in enumerate(outcomes))
+    changes = MUTATES[0].lower() + MUTATES[1:]
     return Mistake("changes_argument", f"The result is right, but {changes}") if right else None
 
 
-def _check_too_slow(exercise: Exercise, outcomes: Asked) -> Mistake | None:
-    """Right but too slow: exponentially many paths are followed, or the whole graph is swept repeatedly."""
+def _check_too_slow(exercise: Exercise, outcomes: OutcomePairs) -> Mistake | None:
+    """Right but too slow: it follows exponentially many paths, sweeps the graph again and again, or searches lists."""
     mistake = None
     for i, (first, _) in enumerate(outcomes):
         roads = next((feature for feature in exercise.cases[i].features if ROADS in feature), "")
-        if first.kind in SLOW and roads:
+        if first.kind in STOPPED and roads:
             visits = f" after {first.visits:,} visits" * (first.visits > 0)
-            return Mistake("drives_every_road", f"It drives every road: {roads}. It was stopped{visits}. {ONCE}")
-        if first.visits > exercise.cases[i].most and exercise.right(i, first._replace(visits=0)):
+            return Mistake("drives_every_road", f"It drives every road: {roads}. It was stopped{visits}. {VISIT_ONCE}")
+        if first.visits > exercise.cases[i].max_visits and exercise.is_right(i, first._replace(visits=0)):
             size = getattr(exercise.cases[i].recipe, "size", 0)
-            mistake = Mistake("sweeps_again", f"It asks for partials {first.visits:,} times for {size} nodes. {ONCE}")
-        elif first.kind in SLOW and "there are thousands of nodes" in exercise.cases[i].features:
+            message = f"It asks for partials {first.visits:,} times for {size} nodes. {VISIT_ONCE}"
+            mistake = Mistake("sweeps_again", message)
+        elif first.kind in STOPPED and "there are thousands of nodes" in exercise.cases[i].features:
             size = getattr(exercise.cases[i].recipe, "size", 0)
-            message = f"What it finds is right, but it takes too long for {size:,} nodes. {LOOKS}"
+            message = f"What it finds is right, but it takes too long for {size:,} nodes. {SLOW_SEARCH_HINT}"
             mistake = Mistake("too_slow", message, i)
-        elif not exercise.right(i, first):
+        elif not exercise.is_right(i, first):
             return None
     return mistake
 
 
-def _find_failures(exercise: Exercise, outcomes: Asked) -> Iterator[Mistake]:
-    wrong = [i for i, (first, _) in enumerate(outcomes) if not exercise.right(i, first)]
+def _find_failures(exercise: Exercise, outcomes: OutcomePairs) -> Iterator[Mistake]:
+    wrong = [i for i, (first, _) in enumerate(outcomes) if not exercise.is_right(i, first)]
     broken = [i for i in wrong if outcomes[i][0].kind != "gave" or outcomes[i][0].value is None]
     if not broken or (broken[0] != wrong[0] and len(broken) * 2 < len(wrong)):
         kinds = {(_type_name(outcomes[i][0].value), _type_name(exercise.expected[i].value)) for i in wrong}
@@ -267,20 +277,23 @@ def _type_name(value: Any) -> str:
 # --- right in another shape -----------------------------------------------------
 
 
-def _check_wrong_shape(exercise: Exercise, outcomes: Asked) -> Mistake | None:
-    """Whether one conversion (array to list, dict to list, ...) makes every wrong value right."""
-    wrong = [(i, first) for i, (first, _) in enumerate(outcomes) if not exercise.right(i, first)]
+def _check_wrong_shape(exercise: Exercise, outcomes: OutcomePairs) -> Mistake | None:
+    """Right but in another shape: one conversion of SHAPES (dict to list, ...) makes every wrong value right."""
+    wrong = [(i, first) for i, (first, _) in enumerate(outcomes) if not exercise.is_right(i, first)]
     if any(first.kind != "gave" or first.value is None for _, first in wrong):
         return None
     if _is_permuted(exercise, [first.value for first, _ in outcomes]):
         message = "What it finds is right, its shape is not: the parts are there in another order than asked."
         return Mistake("wrong_shape", message)
     for message, change in SHAPES:
-        changed = [(i, change(exercise, first.value, exercise.expected[i].value)) for i, first in wrong]
-        if all(any(exercise.accepts(i, way) for way in ways) for i, ways in changed):
-            what = {"kind": "", **(wrong[0][1].value if isinstance(wrong[0][1].value, dict) else {})}["kind"]
-            return Mistake("wrong_shape", "What it finds is right, its shape is not: " + message.format(kind=what))
+        converted = [(i, change(exercise, first.value, exercise.expected[i].value)) for i, first in wrong]
+        if all(any(exercise.accepts(i, candidate) for candidate in candidates) for i, candidates in converted):
+            kind = {"kind": "", **(wrong[0][1].value if isinstance(wrong[0][1].value, dict) else {})}["kind"]
+            return Mistake("wrong_shape", "What it finds is right, its shape is not: " + message.format(kind=kind))
     return None
+
+
+# Each function below yields conversions of an answer's value to another shape; `want` is a right value.
 
 
 def _unwrap_value(exercise: Exercise, value: Any, want: Any) -> Iterator[Any]:
@@ -341,10 +354,12 @@ def _unwrap_dual(exercise: Exercise, value: Any, want: Any) -> Iterator[Any]:
 def _is_permuted(exercise: Exercise, values: list[Any]) -> bool:
     """Whether one order of the parts is right in all cases."""
     count = len(exercise.parts)
-    if not count or not all(isinstance(each, list) and len(each) == count for each in values):
+    if not count or not all(isinstance(value, list) and len(value) == count for value in values):
         return False
-    orders = ([[value[k] for k in order] for value in values] for order in permutations(range(count)))
-    return any(all(exercise.accepts(i, candidate) for i, candidate in enumerate(some)) for some in orders)
+    for order in permutations(range(count)):
+        if all(exercise.accepts(i, [value[k] for k in order]) for i, value in enumerate(values)):
+            return True
+    return False
 
 
 def _one_part_only(index: int) -> Callable[[Exercise, Any, Any], Iterator[Any]]:
@@ -355,6 +370,7 @@ def _one_part_only(index: int) -> Callable[[Exercise, Any, Any], Iterator[Any]]:
     return change
 
 
+# A sentence, and the conversion that makes a value right; {kind} is the name of the value's type.
 SHAPES: list[tuple[str, Callable[[Exercise, Any, Any], Iterator[Any]]]] = [
     ("it comes as {kind}. Return a list.", _unwrap_value),
     ("it comes in a dict. Return a list.", _dict_as_list),
@@ -370,7 +386,7 @@ SHAPES: list[tuple[str, Callable[[Exercise, Any, Any], Iterator[Any]]]] = [
 ]
 
 
-GENERAL = [
+GENERAL_CHECKS = [  # each returns the mistake that explains all outcomes, or None
     _check_too_slow,
     _check_library_use,
     _check_keeps_state,
@@ -384,12 +400,12 @@ GENERAL = [
 # --- showing values -------------------------------------------------------------
 
 
-def format_value(value: Any, most: int = 300) -> str:
+def format_value(value: Any, max_length: int = 300) -> str:
     """Format a value, as converted by run_answer, in Python's notation; long ones are cut."""
     text = _format_value(value)
-    if len(text) <= most:
+    if len(text) <= max_length:
         return text
-    beginning = text[: most - 30].rpartition(" ")[0] or text[: most - 30]  # no word is broken
+    beginning = text[: max_length - 30].rpartition(" ")[0] or text[: max_length - 30]  # cut at a space
     return f"{beginning} ... ({len(text) - len(beginning):,} more letters)"
 
 
@@ -397,7 +413,7 @@ def _format_value(value: Any) -> str:
     if isinstance(value, list):
         return "[" + ", ".join(map(_format_value, value[:200])) + (", ..." if len(value) > 200 else "") + "]"
     if isinstance(value, float) and abs(value) < 1e15 and value == int(value):
-        return str(int(value))  # whether it was an int or a float is not told apart
+        return str(int(value))  # the value may have been an int: to_json_value makes it a float
     if not isinstance(value, dict):
         return repr(value)
     if "pairs" in value:

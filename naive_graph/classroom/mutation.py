@@ -1,7 +1,7 @@
 """Mutate programs: mutants of a solution, to test an exercise's cases; and slips, typical edits to a learner's code.
 
-Slips are applied to the learner's source, to find the one change that makes it right. They run where answers run,
-in a child process or sandbox; only outcomes are reported, since the right values are not known there.
+Slips are applied to the learner's source, one at a time, to find the one that makes it right. The changed answers run
+where answers run, in a child process or sandbox; only outcomes are sent, since the right values are not known there.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from contextlib import contextmanager, suppress
 from time import process_time
 from typing import Any, NamedTuple
 
-from .run_answer import AnswerWatch, RunnableExercise, Stopped, Tell, run_unwatched
+from .run_answer import AnswerWatch, RunnableExercise, SendLine, Stopped, run_unwatched
 
 # For each operator those that it may be confused with; the relation is symmetric.
-OTHERS: dict[type[ast.AST], tuple[type[ast.AST], ...]] = {
+CONFUSABLE: dict[type[ast.AST], tuple[type[ast.AST], ...]] = {
     ast.Add: (ast.Sub, ast.Mult), ast.Sub: (ast.Add,), ast.Mult: (ast.Div, ast.Add, ast.Pow), ast.Pow: (ast.Mult,),
     ast.Div: (ast.Mult, ast.FloorDiv), ast.FloorDiv: (ast.Div,), ast.And: (ast.Or,), ast.Or: (ast.And,),
     ast.Eq: (ast.NotEq, ast.LtE, ast.GtE), ast.NotEq: (ast.Eq, ast.Lt), ast.Lt: (ast.LtE, ast.GtE, ast.NotEq),
     ast.LtE: (ast.Lt, ast.Gt, ast.Eq), ast.Gt: (ast.GtE, ast.LtE), ast.GtE: (ast.Gt, ast.Lt, ast.Eq),
     ast.In: (ast.NotIn,), ast.NotIn: (ast.In,), ast.Is: (ast.IsNot,), ast.IsNot: (ast.Is,),
 }  # fmt: skip
-MUTATIONS = {"condition", "other_operation", "other_comparison", "other_number", "sign", "line_too_much"}
-TWINS = {"tanh": "tan", "max": "min", "min": "max", "sin": "cos", "cos": "sin", "last": "next", "next": "last"}
+MUTANT_KINDS = {"condition", "other_operation", "other_comparison", "other_number", "sign", "line_too_much"}
+OTHER_NAMES = {"tanh": "tan", "max": "min", "min": "max", "sin": "cos", "cos": "sin", "last": "next", "next": "last"}
 LINES = 20_000  # that a changed answer may run in one case
-LONGEST = 4.0  # seconds of processor time, in which changes are tried
+SECONDS = 4.0  # of processor time for all changes; those that remain then are not tried
 
 
 def mutants(text: str) -> Iterator[tuple[str, str]]:
@@ -37,8 +37,8 @@ def mutants(text: str) -> Iterator[tuple[str, str]]:
     tree = ast.parse(text)
     lines = {line.strip() for line in ast.unparse(tree).splitlines()}
     for slip in slips(tree):
-        if slip.kind in MUTATIONS:
-            with slip.made():
+        if slip.kind in MUTANT_KINDS:
+            with slip.apply():
                 changed = ast.unparse(ast.fix_missing_locations(tree))
             new = (line.strip() for line in changed.splitlines() if line.strip() not in lines)
             yield next(new, "") or "pass", changed
@@ -47,7 +47,7 @@ def mutants(text: str) -> Iterator[tuple[str, str]]:
 # --- slips ----------------------------------------------------------------------
 
 
-def send_changes(task: RunnableExercise, answer: Any, only: list[int], tell: Tell) -> None:
+def send_changes(exercise: RunnableExercise, answer: Any, only: list[int], send: SendLine) -> None:
     """Run the answer with each slip applied, and send the slip's kind, its line and the outcomes as JSON lines.
 
     only: those of the slips to run; empty for all. Nothing is sent for an answer whose source is not available.
@@ -55,32 +55,32 @@ def send_changes(task: RunnableExercise, answer: Any, only: list[int], tell: Tel
     try:
         text = textwrap.dedent(inspect.getsource(answer))
         tree = ast.parse(text)
-        written: Any = tree.body[0]
-        written.decorator_list.clear()
-        name, made = answer.__name__, answer.__init__ if inspect.isclass(answer) else answer
-        first = inspect.getsourcelines(answer)[1] if inspect.isclass(answer) else made.__code__.co_firstlineno
+        definition: Any = tree.body[0]
+        definition.decorator_list.clear()
+        name, function = answer.__name__, answer.__init__ if inspect.isclass(answer) else answer
+        first_line = inspect.getsourcelines(answer)[1] if inspect.isclass(answer) else function.__code__.co_firstlineno
     except (OSError, TypeError, SyntaxError, ValueError, IndexError, AttributeError):
-        return  # its source is not there, or is a part of a line
-    if getattr(answer, "__closure__", None) or getattr(written, "name", "") != name:
+        return  # the source is not available, or is a part of a line, as of a lambda
+    if getattr(answer, "__closure__", None) or getattr(definition, "name", "") != name:
         return
-    until = process_time() + LONGEST
+    deadline = process_time() + SECONDS
     for number, slip in enumerate(slips(tree)):
-        if process_time() > until:
+        if process_time() > deadline:
             return
         if only and number not in only:
             continue
-        scope = dict(getattr(made, "__globals__", {}))
+        scope = dict(getattr(function, "__globals__", {}))
         with suppress(Stopped, Exception), AnswerWatch(1, LINES, forbids_library=False) as watch:
-            with slip.made(), warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of what a change makes of a program
+            with slip.apply(), warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # such as a SyntaxWarning about the changed program
                 code = compile(ast.fix_missing_locations(tree), "<a change>", "exec")
             exec(code, scope)
             outcomes = []
-            for case in task.cases:
-                watch.left = LINES
-                outcomes.append(run_unwatched(task, scope[name], case))
-            line = f"line {first + slip.line - 1}: {text.splitlines()[slip.line - 1].strip()}"
-            tell(json.dumps([number, slip.kind, line, [json.dumps(outcome) for outcome in outcomes]]))
+            for case in exercise.cases:
+                watch.lines_left = LINES
+                outcomes.append(run_unwatched(exercise, scope[name], case))
+            line = f"line {first_line + slip.line - 1}: {text.splitlines()[slip.line - 1].strip()}"
+            send(json.dumps([number, slip.kind, line, [json.dumps(outcome) for outcome in outcomes]]))
 
 
 class Slip(NamedTuple):
@@ -93,8 +93,8 @@ class Slip(NamedTuple):
     new: Any
 
     @contextmanager
-    def made(self) -> Iterator[None]:
-        """A context in which the change is applied to the tree; it is undone at the end."""
+    def apply(self) -> Iterator[None]:
+        """Context manager: the change is applied to the tree, and undone at the end."""
         before = getattr(self.parent, self.field)
         setattr(self.parent, self.field, self.new)
         try:
@@ -104,7 +104,7 @@ class Slip(NamedTuple):
 
 
 def slips(tree: ast.Module) -> list[Slip]:
-    """Every slip: the reverse of a small change that a learner may have made by mistake."""
+    """All slips of a program: small changes, each of which would undo a learner's typical mistake."""
     all_slips: list[Slip] = []
     nodes = list(ast.walk(tree))
     names = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
@@ -123,9 +123,11 @@ def slips(tree: ast.Module) -> list[Slip]:
     return all_slips
 
 
-def _slips_at(node: ast.AST, rest: list[ast.AST], names: list[str], asks: bool) -> Iterator[tuple[str, int, list[Any]]]:
+def _slips_at(
+    node: ast.AST, rest: list[ast.AST], names: list[str], is_condition: bool
+) -> Iterator[tuple[str, int, list[Any]]]:
     """Yield the slips at a node: kind, number of nodes replaced, new nodes. rest: the nodes after it."""
-    if asks:
+    if is_condition:
         tests = ast.Constant(True), ast.Constant(False), ast.UnaryOp(ast.Not(), node)  # type: ignore[arg-type]
         yield from (("condition", 1, [test]) for test in tests)
     if isinstance(node, ast.expr):
@@ -135,8 +137,8 @@ def _slips_at(node: ast.AST, rest: list[ast.AST], names: list[str], asks: bool) 
 
 
 def _statement_slips(node: ast.stmt, rest: list[ast.AST]) -> Iterator[tuple[str, int, list[Any]]]:
-    is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-    if not isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.Return)) and not is_text:
+    is_docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    if not isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.Return)) and not is_docstring:
         yield "line_too_much", 1, [ast.Pass()]
     if isinstance(node, ast.Assign) and len(node.targets) == 1 and not isinstance(node.targets[0], ast.Tuple):
         yield "replaces", 1, [ast.AugAssign(node.targets[0], ast.Add(), node.value)]  # type: ignore[arg-type]
@@ -153,25 +155,25 @@ def _statement_slips(node: ast.stmt, rest: list[ast.AST]) -> Iterator[tuple[str,
 
 
 def _loop_slips(node: ast.For | ast.While, rest: list[ast.AST]) -> Iterator[tuple[str, int, list[Any]]]:
-    again = {field: getattr(node, field) for field in node._fields}
-    for behind in rest[:1]:
-        if not isinstance(behind, ast.Return):
-            yield "behind_the_loop", 2, [type(node)(**{**again, "body": [*node.body, behind]})]
+    fields = {field: getattr(node, field) for field in node._fields}
+    for next_statement in rest[:1]:
+        if not isinstance(next_statement, ast.Return):
+            yield "behind_the_loop", 2, [type(node)(**{**fields, "body": [*node.body, next_statement]})]
     *before, last = node.body
     if before:
         kind = "returns_in_loop" if isinstance(last, ast.Return) else "inside_the_loop"
-        yield kind, 1, [type(node)(**{**again, "body": before}), last]
+        yield kind, 1, [type(node)(**{**fields, "body": before}), last]
         if isinstance(node.body[0], ast.Assign):
-            yield "begins_anew", 1, [node.body[0], type(node)(**{**again, "body": node.body[1:]})]
+            yield "begins_anew", 1, [node.body[0], type(node)(**{**fields, "body": node.body[1:]})]
     if isinstance(node, ast.For):
         for kind, function in (("other_order", "reversed"), ("each_once", "dict.fromkeys")):
-            taken = ast.Call(ast.Name("list", ast.Load()), [node.iter], [])
-            walked: Any = ast.Call(ast.parse(function, mode="eval").body, [taken], [])
-            yield kind, 1, [ast.For(node.target, walked, node.body, node.orelse)]
+            entries = ast.Call(ast.Name("list", ast.Load()), [node.iter], [])
+            changed_iter: Any = ast.Call(ast.parse(function, mode="eval").body, [entries], [])
+            yield kind, 1, [ast.For(node.target, changed_iter, node.body, node.orelse)]
 
 
 def _other_operators(operator: ast.AST) -> tuple[Any, ...]:
-    return OTHERS.get(type(operator), ())
+    return CONFUSABLE.get(type(operator), ())
 
 
 def _expression_slips(node: ast.expr, names: list[str]) -> Iterator[tuple[str, ast.expr]]:
@@ -221,11 +223,11 @@ def _expression_slips(node: ast.expr, names: list[str]) -> Iterator[tuple[str, a
 
 def _swapped_names(node: ast.expr) -> Iterator[tuple[str, ast.expr]]:
     match node:
-        case ast.Name(name, context) if name in TWINS:
-            yield "other_function", ast.Name(TWINS[name], context)
-        case ast.Attribute(value, name, context) if name in TWINS:
+        case ast.Name(name, context) if name in OTHER_NAMES:
+            yield "other_function", ast.Name(OTHER_NAMES[name], context)
+        case ast.Attribute(value, name, context) if name in OTHER_NAMES:
             kind = "other_side" if name in ("last", "next") else "other_function"
-            yield kind, ast.Attribute(value, TWINS[name], context)
+            yield kind, ast.Attribute(value, OTHER_NAMES[name], context)
 
 
 def _plus_minus_one(number: ast.expr) -> list[ast.expr]:

@@ -22,10 +22,10 @@ from typing import Any, NamedTuple, Protocol
 
 from .exercise import Exercise, is_close
 from .mutation import send_changes
-from .run_answer import AnswerOutcome, Asked, parse_outcome, run_all_cases, run_isolated
+from .run_answer import AnswerOutcome, OutcomePairs, parse_outcome, run_all_cases, run_isolated
 
 MISCONCEPTIONS = tomllib.loads(Path(__file__).with_name("misconceptions.toml").read_text(encoding="utf-8"))
-# Each in order: the surest first.
+# By name: a sentence for the learner; in order, the surest first. RAISED: by a piece of an error's text.
 SENTENCES, RELATIONS, RAISED = MISCONCEPTIONS["slips"], MISCONCEPTIONS["relations"], MISCONCEPTIONS["raised"]
 FIRST_TRIED = 4  # every change is tried on about so many wrong cases; only those that pass them, on all cases
 
@@ -42,22 +42,22 @@ class TriedChange(NamedTuple):
 class AnswerRunner(Protocol):
     """Runs an answer again to confirm a diagnosis, where it ran before: in this process or in the sandbox."""
 
-    def ask(self, exercises: list[Exercise]) -> Iterable[Asked]:
+    def run_again(self, exercises: list[Exercise]) -> Iterable[OutcomePairs]:
         """The outcomes in each variant of the exercise (other or fewer cases); [] for one that could not run."""
 
-    def ask_changed(self, exercise: Exercise, only: list[int]) -> list[TriedChange]:
+    def run_changed(self, exercise: Exercise, only: list[int]) -> list[TriedChange]:
         """The outcomes of the answer with each change applied. only: the numbers of the changes to try; [] for all."""
 
 
 class LocalRunner(NamedTuple):
-    """Runs the answer of a learner who calls `check`."""
+    """Runs the answer of a learner who calls `check`, on the learner's machine."""
 
     answer: Any
 
-    def ask(self, exercises: list[Exercise]) -> Iterable[Asked]:
+    def run_again(self, exercises: list[Exercise]) -> Iterable[OutcomePairs]:
         return (run_all_cases(exercise, self.answer) for exercise in exercises)
 
-    def ask_changed(self, exercise: Exercise, only: list[int]) -> list[TriedChange]:
+    def run_changed(self, exercise: Exercise, only: list[int]) -> list[TriedChange]:
         text, _ = run_isolated(lambda tell: send_changes(exercise, self.answer, only, tell))
         return parse_changes(exercise, text)
 
@@ -73,17 +73,17 @@ def parse_changes(exercise: Exercise, text: str) -> list[TriedChange]:
     return changes
 
 
-def find_repair(exercise: Exercise, outcome_pairs: Asked, runner: AnswerRunner) -> tuple[str, str]:
+def find_repair(exercise: Exercise, outcome_pairs: OutcomePairs, runner: AnswerRunner) -> tuple[str, str]:
     """Kind and line of the change that makes the answer right; ("", "") if there is none.
 
     Of several, the one whose kind misconceptions.toml lists first.
     """
-    wrong = [i for i, (first, _) in enumerate(outcome_pairs) if not exercise.right(i, first)]
+    wrong = [i for i, (first, _) in enumerate(outcome_pairs) if not exercise.is_right(i, first)]
     if exercise.text or not wrong:
         return "", ""  # a part of tiny is no single function; what is wrong only the second time has no case here
     stride = math.ceil(len(wrong) / FIRST_TRIED)
     few_cases = wrong[::stride]
-    numbers = [change.number for change in _passing_changes(exercise.at(few_cases), runner, [])]
+    numbers = [change.number for change in _passing_changes(exercise.with_cases(few_cases), runner, [])]
     right = _passing_changes(exercise, runner, numbers) if numbers else []
     order = [*SENTENCES]
     best = min(right, key=lambda change: order.index(change.kind), default=None)
@@ -94,16 +94,16 @@ def _passing_changes(exercise: Exercise, runner: AnswerRunner, only: list[int]) 
     """The changes that make the answer right in all cases of this exercise. only: numbers to try; [] for all."""
     return [
         change
-        for change in runner.ask_changed(exercise, only)
-        if change.kind in SENTENCES and all(exercise.right(i, outcome) for i, outcome in enumerate(change.outcomes))
+        for change in runner.run_changed(exercise, only)
+        if change.kind in SENTENCES and all(exercise.is_right(i, outcome) for i, outcome in enumerate(change.outcomes))
     ]
 
 
-def find_relation(exercise: Exercise, outcome_pairs: Asked) -> tuple[str, str]:
+def find_relation(exercise: Exercise, outcome_pairs: OutcomePairs) -> tuple[str, str]:
     """Name and sentence of a relation that holds between all wrong values and the right ones; ("", "") if none does."""
     if exercise.text:
         return "", ""  # the cases of a part of tiny ask different things, so their values have no common relation
-    wrong = [(i, first) for i, (first, _) in enumerate(outcome_pairs) if not exercise.right(i, first)]
+    wrong = [(i, first) for i, (first, _) in enumerate(outcome_pairs) if not exercise.is_right(i, first)]
     if any(first.kind != "gave" or (first.value is None and exercise.complaint is None) for _, first in wrong):
         return "", ""
     if exercise.complaint is not None:

@@ -17,9 +17,9 @@ from ..errors import FolderError, LessonError
 from ..graph.nodes import Node
 from .answers import find_calls
 from .custom_exercises import is_private
-from .exercises import ALL_EXERCISES, in_order
+from .exercises import ALL_EXERCISES, number_key
 from .judging import Verdict, exercise_named, judge, name_as_text
-from .language import told
+from .language import translate
 from .lessons import OLD_PREDICTIONS
 from .misconceptions import Mistake
 from .solutions import solution_text
@@ -36,7 +36,7 @@ class TranslatedText(PlainText):
     """A message of the package, translated into the reader's language."""
 
     def __new__(cls, text: str) -> TranslatedText:
-        return super().__new__(cls, told(text))
+        return super().__new__(cls, translate(text))
 
 
 def check(name: str, answer: Any = ...) -> Verdict:
@@ -50,7 +50,7 @@ def check(name: str, answer: Any = ...) -> Verdict:
     Right: transpose does what it should in all 8 cases.
     """
     if answer is ...:
-        named = exercise_named(name).name  # of a function it says that its name comes first
+        named = exercise_named(name).name  # raises if a function alone is given: its name comes first
         raise LessonError(f'What is to be checked stands behind its name: check("{named}", {named}).')
     if is_private(name_as_text(name)):
         return Verdict(False, f"{name} has no check here: it is judged when you have handed it in.")
@@ -60,7 +60,7 @@ def check(name: str, answer: Any = ...) -> Verdict:
 
 
 def hint(name: str) -> TranslatedText:
-    """The next hint for an exercise, the last of which is its rule; then all of them, and where a solution is.
+    """The next hint for an exercise; the last one is its rule. After that: all hints, and how to get a solution.
 
     >>> from os import environ
     >>> from tempfile import TemporaryDirectory
@@ -99,7 +99,8 @@ def working(name: str, answer: Any) -> Any:
     exercise = exercise_named(name)
     if judge(name, answer).passed:
         return answer
-    print(told(f"Your {exercise.name} is not right yet. The lesson goes on with a solution; come back when you like."))
+    message = f"Your {exercise.name} is not right yet. The lesson goes on with a solution; come back when you like."
+    print(translate(message))
     return exercise.answer_with()
 
 
@@ -115,7 +116,7 @@ def progress() -> TranslatedText:
     """
     records = read()
     lines = []
-    for exercise in sorted(ALL_EXERCISES, key=lambda exercise: in_order(exercise.number)):
+    for exercise in sorted(ALL_EXERCISES, key=lambda exercise: number_key(exercise.number)):
         record = records.get(exercise.name, {})
         tries = record.get("tries", 0)
         state = f"tried {tries} time{'s' * (tries != 1)}" if tries else "not tried yet"
@@ -129,7 +130,7 @@ def progress() -> TranslatedText:
 # --- predictions ------------------------------------------------------------------
 
 
-JUDGED_BY = frozenset({"right", "also", "within"})  # a name's other keys are wrong guesses, with what to say to them
+JUDGED_BY = frozenset({"right", "also", "within"})  # the other keys of a prediction are wrong guesses, with replies
 
 
 @cache
@@ -139,7 +140,7 @@ def predictions() -> dict[str, dict[str, Any]]:
 
 
 def predict(number: str, *unnamed: Any, **guesses: Any) -> Verdict:
-    """Say what a cell will show, before it does: `predict("1.2", nodes=2, edges=2)`.
+    """Say what a cell will show, before it does: `predict("1.3", nodes=2, edges=2)`.
 
     >>> predict("1.2", before=..., after=...)
     Put your guess in the place of the dots, and run this cell again.
@@ -153,7 +154,7 @@ def predict(number: str, *unnamed: Any, **guesses: Any) -> Verdict:
 
 
 def judge_guesses(number: str, guesses: dict[str, Any]) -> Verdict:
-    """Whether guesses are right. Raises LessonError if there is no such prediction, or it asks for other names."""
+    """The verdict on guesses by name. Raises LessonError if there is no such prediction, or it asks for other names."""
     number = _check_number(number)
     questions = {name: question for name, question in predictions()[number].items() if name != "why"}
     if guesses.keys() != questions.keys():
@@ -166,8 +167,8 @@ def judge_guesses(number: str, guesses: dict[str, Any]) -> Verdict:
     answers = []
     for name in wrong_names:
         guess = _normalize_guess(guesses[name])
-        foreseen = questions[name].get(guess) if guess not in JUDGED_BY else None
-        answers.append(str(foreseen or f"{name} is not {guesses[name]!r}. Look again."))
+        reply = questions[name].get(guess) if guess not in JUDGED_BY else None
+        answers.append(str(reply or f"{name} is not {guesses[name]!r}. Look again."))
     return Verdict(not wrong_names, "\n".join(answers) or f"Right. {predictions()[number]['why']}")
 
 
@@ -189,7 +190,7 @@ def _call_template(number: str) -> str:
 
 
 def judge_prediction(cells: list[str], number: str) -> Verdict:
-    """Whether the last prediction of that number in a notebook's cells is right. It is read, never run."""
+    """The verdict on the last prediction of that number in a notebook's cells, which are read, never run."""
     calls = chain.from_iterable(find_calls(cell, "predict") for cell in cells)
     matching_calls = [call for call in calls if current_number(str(call.args[0].value)) == number]
     if not matching_calls:

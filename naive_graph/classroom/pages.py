@@ -18,15 +18,15 @@ from ..views.theme import page_style
 from .exercises import EXERCISES
 from .grading import Result, list_unmarked, untimed
 from .handed_in import printable_name
-from .language import current_language, told
+from .language import current_language, translate
 from .manual_marks import WAITS
 
 NUMBERS = {exercise.name: exercise.number for exercise in EXERCISES}
-UNWRITTEN = {"missing", "unfinished"}  # no misconceptions
-# Crashes, and no misconceptions
-BREAKS = {"raises", "ends_python", "never_ends", "calls_itself", "does_not_run", "sets_a_fact"}
-NAMELESS = "without a name: "  # begins the key of an answer; its fingerprint follows
-HOW = (
+UNWRITTEN = {"missing", "unfinished"}  # mistakes of an answer that is not there
+# Mistakes of an answer that does not run to its end, and so shows no misconception
+CRASHES = {"raises", "ends_python", "never_ends", "calls_itself", "does_not_run", "sets_a_fact"}
+NAMELESS = "without a name: "  # begins the name of a mistake that has none; the answer's fingerprint follows
+HOW_TO_NAME = (
     "What you name is a mistake from then on. Write the line shown to exercises/mistakes.toml in the course, "
     'and below it name = "..." and sentence = "..."; then grade again.'
 )
@@ -69,26 +69,27 @@ def class_page(results: list[Result], not_graded: list[str]) -> str:
         body += [f"<h2>{_translate_html('Handed in, and not graded')}</h2>", "<ul>"]
         body += [*(f"<li>{_translate_html(line.removeprefix('not graded: '))}</li>" for line in not_graded), "</ul>"]
     nameless = _mistakes_table(results, lambda name: name.startswith(NAMELESS))
-    misconceptions = _mistakes_table(results, lambda name: name not in BREAKS and not name.startswith(NAMELESS))
+    misconceptions = _mistakes_table(results, lambda name: name not in CRASHES and not name.startswith(NAMELESS))
     for title, part in (
         ("What is not understood, most frequent first", misconceptions),
-        ("Wrong answers without a name, by what they do", f"<p>{_translate_html(HOW)}</p>" + nameless),
-        ("What breaks off, or does not run", _mistakes_table(results, BREAKS.__contains__)),
+        ("Wrong answers without a name, by what they do", f"<p>{_translate_html(HOW_TO_NAME)}</p>" + nameless),
+        ("What breaks off, or does not run", _mistakes_table(results, CRASHES.__contains__)),
         ("Answers that are alike beyond their names", _similar_answers_table(results)),
         ("The marks", _marks_table(results)),
         ("Exercise by exercise", _exercises_table(results)),
         ("Student by student", _students_table(results)),
     ):
         body += [f"<h2>{_translate_html(title)}</h2>", part]
-    return _fill_page(told("The class"), body)
+    return _fill_page(translate("The class"), body)
 
 
-Mistaken = dict[tuple[str, str, str], list[tuple[str, dict[str, Any], str]]]  # who, what they gave, and a sentence
+# By (lesson, exercise, mistake): the students who made it, as (student, answer, sentence about the mistake).
+StudentsByMistake = dict[tuple[str, str, str], list[tuple[str, dict[str, Any], str]]]
 
 
-def _group_mistakes(results: list[Result]) -> Mistaken:
+def _group_mistakes(results: list[Result]) -> StudentsByMistake:
     """Group answers by lesson, exercise and mistake; a mistake without a name is identified by its fingerprint."""
-    mistakes: Mistaken = defaultdict(list)
+    mistakes: StudentsByMistake = defaultdict(list)
     for result in results:
         for answer in result.answers:
             nameless = [["", ""]] * answer["message"].startswith("Not yet")
@@ -118,13 +119,13 @@ def _mistakes_table(results: list[Result], chosen: Callable[[str], bool]) -> str
 
 
 def _describe_mistake(exercise: str, name: str, entries: list[tuple[str, dict[str, Any], str]]) -> str:
-    """A mistake in words; below it the smallest case of those who made it alone; of one without a name, how to name it.
+    """A mistake in words (of one without a name, how to name it), and its smallest failing case.
 
-    Where an answer makes two mistakes its case may belong to the other one.
+    Only the cases of answers with no other mistake count: those of others may belong to the other mistake.
     """
     wrong = [answer for _, answer, _ in entries if answer["message"].startswith("Not yet")]
     alone = [answer for answer in wrong if len(answer["mistakes"]) < 2]
-    cases = (told(answer["message"]).splitlines()[1:4] for answer in alone)
+    cases = (translate(answer["message"]).splitlines()[1:4] for answer in alone)
     case = escape("\n".join(line.strip() for line in min(cases, key=lambda lines: len(lines[0]), default=[])))
     text = f"<b>{escape(name)}</b> {_translate_html(Counter(entry[2] for entry in entries).most_common(1)[0][0])}"
     if name.startswith(NAMELESS):
@@ -135,7 +136,7 @@ def _describe_mistake(exercise: str, name: str, entries: list[tuple[str, dict[st
 
 
 def _similar_answers_table(results: list[Result]) -> str:
-    """Table of students whose answers have the same structure, whatever the names and numbers; no accusation."""
+    """Table of students whose answers have the same structure, whatever their names and numbers are."""
     who: dict[tuple[str, str], list[str]] = defaultdict(list)
     for result in results:
         for answer in (answer for answer in result.answers if answer.get("shape")):
@@ -199,7 +200,7 @@ def _students_table(results: list[Result]) -> str:
 
 def _translate_html(text: str) -> str:
     """A message translated into the course's language, escaped for HTML."""
-    return escape(told(text))
+    return escape(translate(text))
 
 
 def _fill_page(title: str, body: Iterable[str]) -> str:
@@ -221,7 +222,7 @@ def _student_link(student: str) -> str:
 
 def _html_table(head: tuple[str, ...], rows: Iterable[tuple[Any, ...]]) -> str:
     """An HTML table; numbers are right-aligned, strings are inserted as HTML."""
-    lines = ["<tr>" + "".join(f"<th>{told(title)}</th>" for title in head) + "</tr>"]
+    lines = ["<tr>" + "".join(f"<th>{translate(title)}</th>" for title in head) + "</tr>"]
     for row in rows:
         cells = (f"<td>{cell}</td>" if isinstance(cell, str) else f'<td class="number">{cell:g}</td>' for cell in row)
         lines.append("<tr>" + "".join(cells) + "</tr>")

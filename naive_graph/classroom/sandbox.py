@@ -34,12 +34,12 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 from ..errors import LessonError
-from .answers import MOST_NAMES, AnswerProblem
+from .answers import MOST_CANDIDATES, AnswerProblem
 from .exercise import Exercise
 from .judging import Verdict, exercise_named, failing_cases, verdict
 from .misconceptions import Mistake
 from .near_misses import TriedChange, parse_changes
-from .run_answer import REFUSED_FILES, REFUSED_ROOMS, Asked, pair_outcomes, patience
+from .run_answer import REFUSED_FILES, REFUSED_ROOMS, OutcomePairs, pair_outcomes, patience
 from .sandbox_child import ANSWER, WORK, build_function, set_function_names
 
 PACKAGE = Path(__file__).resolve().parents[1]
@@ -162,7 +162,7 @@ def pickle_cases(exercise: Exercise) -> bytes:
     """The functions that make each case's arguments, and the one that calls an answer; no solution, no right value."""
     buffer = io.BytesIO()
     try:
-        CasePickler(buffer, exercise).dump((exercise.call, [case.ask for case in exercise.cases]))
+        CasePickler(buffer, exercise).dump((exercise.call, [case.make_call for case in exercise.cases]))
     except (pickle.PicklingError, TypeError, AttributeError, ValueError, RecursionError) as error:
         hint = "Make them of numbers, texts, lists, dicts and functions."
         raise LessonError(f"The cases of {exercise.name} cannot be put into the sandbox: {error}. {hint}") from error
@@ -188,15 +188,13 @@ def _python_folders() -> list[str]:
 # --- verdicts -------------------------------------------------------------
 
 
-def grade(
-    cells: list[str], questions_asked: list[tuple[Exercise, str]], limits: Limits, hide: list[str]
-) -> list[Verdict]:
-    """A verdict on every answer in a notebook. questions_asked: exercises, each with the expression that is checked.
+def grade(cells: list[str], tasks: list[tuple[Exercise, str]], limits: Limits, hide: list[str]) -> list[Verdict]:
+    """A verdict on every answer in a notebook. tasks: exercises, each with the expression that is checked.
 
     hide: folders that an answer is not to see. Raises LessonError if there can be no sandbox.
     """
     verdicts = []
-    for (exercise, expression), reply in zip(questions_asked, _run_sandbox(cells, questions_asked, limits, hide)):
+    for (exercise, expression), reply in zip(tasks, _run_sandbox(cells, tasks, limits, hide)):
         verdicts.append(_judge_reply(exercise, reply, SandboxRunner(cells, expression, limits, hide)))
     return verdicts
 
@@ -221,12 +219,12 @@ class SandboxRunner(NamedTuple):
     limits: Limits
     hide: list[str]
 
-    def ask(self, exercises: list[Exercise]) -> Iterator[Asked]:
+    def run_again(self, exercises: list[Exercise]) -> Iterator[OutcomePairs]:
         for exercise, (attempt, ending) in zip(exercises, self._run_first_attempt(exercises)):
             outcomes = _parse_attempt(exercise, attempt, ending)
             yield outcomes if isinstance(outcomes, list) else []
 
-    def ask_changed(self, exercise: Exercise, only: list[int]) -> list[TriedChange]:
+    def run_changed(self, exercise: Exercise, only: list[int]) -> list[TriedChange]:
         ((attempt, _),) = self._run_first_attempt([exercise], only)
         with suppress(ValueError, TypeError, LookupError, RecursionError):
             return parse_changes(exercise, attempt.partition("\n")[2])
@@ -267,7 +265,7 @@ def _run_sandbox(
     ]  # fmt: skip
     request = {
         "cells": cells,
-        "asked": task_descriptions,
+        "tasks": task_descriptions,
         "path": [str(PACKAGE.parent), *map(os.path.realpath, sys.path)],
         "absent": HIDDEN_MODULES,
         "patience": patience() if hasattr(os, "fork") else 0.0,
@@ -298,8 +296,8 @@ def _run_sandbox(
 
 
 def _split_attempts(lines: str) -> list[str]:
-    """Split the reply into the parts of each candidate answer, at most MOST_NAMES."""
-    return f"\n{lines}".split(f"\n{ANSWER}", MOST_NAMES + 1)[1 : MOST_NAMES + 1] or [""]
+    """Split the reply into the parts of each candidate answer, at most MOST_CANDIDATES."""
+    return f"\n{lines}".split(f"\n{ANSWER}", MOST_CANDIDATES + 1)[1 : MOST_CANDIDATES + 1] or [""]
 
 
 def _judge_reply(exercise: Exercise, reply: list[Any], runner: SandboxRunner) -> Verdict:
@@ -325,7 +323,7 @@ def _judge_reply(exercise: Exercise, reply: list[Any], runner: SandboxRunner) ->
     return Verdict(False, first_reply.sentence, [Mistake(*first_reply)])
 
 
-def _parse_attempt(exercise: Exercise, lines: str, ending: str) -> Asked | AnswerProblem:
+def _parse_attempt(exercise: Exercise, lines: str, ending: str) -> OutcomePairs | AnswerProblem:
     """Parse one candidate's lines: its outcomes, or the problem why there are none."""
     first, _, outcome_lines = lines.partition("\n")
     try:

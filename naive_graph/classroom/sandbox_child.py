@@ -25,34 +25,35 @@ from functools import partial
 from types import CellType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
-ANSWER = "answer: "  # begins a line: here begins what may be the answer
-SHOWS = ("naive_graph.views", "naive_graph.cli")  # what computes nothing that an exercise asks for
-WORK = "/handed-in"  # a name that no package is installed under
-NOBODY = 65534
-Tell = Callable[[str], Any]
+ANSWER = "answer: "  # begins the line before the outcomes of a candidate answer
+VIEW_MODULES = ("naive_graph.views", "naive_graph.cli")  # they compute nothing that an exercise asks for
+WORK = "/handed-in"  # the writable folder; no package is installed under this name
+NOBODY = 65534  # the user and group id of an unprivileged user
+SendLine = Callable[[str], Any]
 
-# Of <sys/mount.h>, <sys/prctl.h>, <linux/capability.h>
-REMOUNT = 32 | 2 | 4  # neither devices nor programs that give rights
-DEATH_SIGNAL, DUMPABLE, NO_NEW_PRIVILEGES, CAPABILITIES = 1, 4, 38, 0x20080522
-SECCOMP, FILTER = 22, 2
+# Constants of <sys/mount.h>, <sys/prctl.h> and <linux/capability.h>
+MS_REMOUNT, MS_NOSUID, MS_NODEV = 32, 2, 4
+PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS = 1, 4, 22, 38
+SECCOMP_MODE_FILTER = 2
+CAPABILITY_VERSION_3 = 0x20080522
 
 
-# --- walls ----------------------------------------------------------------------
+# --- isolation ------------------------------------------------------------------
 
 
 def _libc_call(name: str, *arguments: Any) -> None:
-    """A function of the C library; raises OSError where it fails."""
-    words = [os.fsencode(argument) if isinstance(argument, str) else argument for argument in arguments]
-    if getattr(ctypes.CDLL(None, use_errno=True), name)(*words) != 0:
+    """Call a function of the C library; raises OSError if it fails."""
+    c_arguments = [os.fsencode(argument) if isinstance(argument, str) else argument for argument in arguments]
+    if getattr(ctypes.CDLL(None, use_errno=True), name)(*c_arguments) != 0:
         error = ctypes.get_errno()
         raise OSError(error, f"{name}: {os.strerror(error)}")
 
 
 def lock_work_folder() -> None:
     """Limit the size of the writable folder, and protect this process from being traced."""
-    _libc_call("mount", None, WORK, None, REMOUNT, "size=16m,nr_inodes=1000")
+    _libc_call("mount", None, WORK, None, MS_REMOUNT | MS_NOSUID | MS_NODEV, "size=16m,nr_inodes=1000")
     os.chmod(WORK, 0o1777)
-    _libc_call("prctl", DUMPABLE, 0, 0, 0, 0)
+    _libc_call("prctl", PR_SET_DUMPABLE, 0, 0, 0, 0)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
@@ -60,22 +61,24 @@ def install_seccomp_filter() -> None:
     """Forbid, by seccomp, the system calls that could escape the sandbox, for this process and its children."""
     from naive_graph.classroom.system_calls import build_filter
 
-    buffer = ctypes.create_string_buffer(steps := build_filter(os.uname().machine))
-    _libc_call("prctl", NO_NEW_PRIVILEGES, 1, 0, 0, 0)
-    _libc_call("prctl", SECCOMP, FILTER, struct.pack("HP", len(steps) // 8, ctypes.addressof(buffer)), 0, 0)
+    program = build_filter(os.uname().machine)
+    buffer = ctypes.create_string_buffer(program)
+    sock_fprog = struct.pack("HP", len(program) // 8, ctypes.addressof(buffer))  # number of instructions, pointer
+    _libc_call("prctl", PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    _libc_call("prctl", PR_SET_SECCOMP, SECCOMP_MODE_FILTER, sock_fprog, 0, 0)
 
 
 def _drop_privileges(enclosed: bool, megabytes: int, seconds: int, file: int) -> int:
-    """Set resource limits; if enclosed, also drop user, groups and capabilities. Returns the output's descriptor, 3.
+    """Set resource limits; if enclosed, also drop user, groups and capabilities. Runs in the process of one exercise.
 
-    All other open files but stdin, stdout and stderr are closed.
+    file: the descriptor to write to. Returns its new number, 3: all open files above are closed.
     """
     import resource
 
     os.dup2(file, 3)
     os.closerange(4, 1 << 12)
     if sys.platform == "linux":
-        _libc_call("prctl", DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
+        _libc_call("prctl", PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
     limits = {"AS": megabytes << 20, "FSIZE": 1 << 24, "CORE": 0, "NOFILE": 64}
@@ -84,48 +87,48 @@ def _drop_privileges(enclosed: bool, megabytes: int, seconds: int, file: int) ->
         os.setresgid(NOBODY, NOBODY, NOBODY)
         os.setresuid(NOBODY, NOBODY, NOBODY)
     for name, most in (limits | ({"NPROC": 0} if enclosed else {})).items():
-        with suppress(OSError, ValueError, AttributeError):  # macOS knows no limit of memory
+        with suppress(OSError, ValueError, AttributeError):  # macOS has no limit of memory
             resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (most, most))
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 2))  # first a signal that says why, then a kill
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 2))  # first SIGXCPU, which says why, then SIGKILL
     if enclosed:
-        _libc_call("capset", (ctypes.c_uint32 * 2)(CAPABILITIES, 0), (ctypes.c_uint32 * 6)())
+        _libc_call("capset", (ctypes.c_uint32 * 2)(CAPABILITY_VERSION_3, 0), (ctypes.c_uint32 * 6)())  # all empty
     return 3
 
 
-# --- questions ------------------------------------------------------------------
+# --- exercises without solutions ------------------------------------------------
 
 
-class Question(NamedTuple):
+class UnsolvedExercise(NamedTuple):
     """What running an answer needs of an exercise: its cases and call, but no solution."""
 
     cases: list[Any]
     call: Callable[..., Any]
 
 
-def read_question(pickled: bytes) -> Question:
-    """The question that `sandbox.pickle_cases` wrote."""
+def load_exercise(pickled: bytes) -> UnsolvedExercise:
+    """Load what `sandbox.pickle_cases` wrote."""
     from naive_graph.classroom.cases import ExerciseCase
 
-    call, makers = pickle.loads(pickled)
-    return Question([ExerciseCase("", make) for make in makers], call)
+    call, call_makers = pickle.loads(pickled)
+    return UnsolvedExercise([ExerciseCase("", make_call) for make_call in call_makers], call)
 
 
 def build_function(code: bytes, defaults: Any, cells: list[Any]) -> FunctionType:
-    """A function of a module that is not here, without the names that it uses there."""
-    names = {"__builtins__": builtins}
-    return FunctionType(marshal.loads(code), names, None, defaults, tuple(map(CellType, cells)))
+    """Make a function of a module that is not here, still without the global names that it uses."""
+    global_names = {"__builtins__": builtins}
+    return FunctionType(marshal.loads(code), global_names, None, defaults, tuple(map(CellType, cells)))
 
 
 def set_function_names(function: FunctionType, state: tuple[dict[str, Any], dict[str, Any] | None]) -> None:
-    """Give a function the names that it uses, which may include itself, and its keywords' defaults."""
-    names, function.__kwdefaults__ = state
-    function.__globals__.update(names)
+    """Give a function the global names that it uses, which may include itself, and its keywords' defaults."""
+    global_names, function.__kwdefaults__ = state
+    function.__globals__.update(global_names)
 
 
 class AbsentStub:
-    """Stub for removed modules and their functions: a notebook's cells may use it, without effect; an answer may not.
+    """Stub for what removed modules define: a notebook's cells may use it, without effect; an answer may not.
 
-    quiet: it draws or shows, so an answer may call it as well, to no effect.
+    quiet: whether an answer may use it as well, without effect, as it only draws or shows.
     """
 
     def __init__(self, name: str, quiet: bool) -> None:
@@ -162,8 +165,8 @@ class AbsentModuleLoader(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return importlib.machinery.ModuleSpec(name, self, is_package=True) if absent else None
 
     def exec_module(self, module: ModuleType) -> None:
-        vars(module)["__getattr__"] = AbsentStub(module.__name__, module.__name__.startswith(SHOWS)).__getattr__
-        if module.__name__.endswith(".notebook"):  # there is no solution to go on with
+        vars(module)["__getattr__"] = AbsentStub(module.__name__, module.__name__.startswith(VIEW_MODULES)).__getattr__
+        if module.__name__.endswith(".notebook"):  # `working` would return a solution for a wrong answer
             vars(module)["working"] = lambda name, answer: answer
 
 
@@ -182,46 +185,46 @@ def use_simple_reprs() -> None:
 # --- answers --------------------------------------------------------------------
 
 
-def send_answer(question: Question, facts: dict[str, Any], cells: list[str], tell: Tell) -> None:
-    """Send the problem with the learner's cells (null if none), then the outcomes in each case."""
+def send_answer(exercise: UnsolvedExercise, task: dict[str, Any], cells: list[str], send: SendLine) -> None:
+    """For each candidate answer, send the problem with the learner's cells (null if none), then the outcomes."""
     from naive_graph.classroom.answers import candidate_expressions, evaluate_answer
     from naive_graph.classroom.mutation import send_changes
     from naive_graph.classroom.run_answer import send_outcomes
 
-    known_as = {facts["name"], facts["number"]}
-    for expression in candidate_expressions(cells, known_as, facts["expression"]):
-        trouble, answer = evaluate_answer(cells, known_as, expression)
-        tell(f"{ANSWER}{json.dumps(trouble)}")
-        if trouble is None and facts["only"] is None:
-            send_outcomes(question, answer, tell)
-        elif trouble is None:
-            send_changes(question, answer, facts["only"], tell)
+    exercise_names = {task["name"], task["number"]}
+    for expression in candidate_expressions(cells, exercise_names, task["expression"]):
+        problem, answer = evaluate_answer(cells, exercise_names, expression)
+        send(f"{ANSWER}{json.dumps(problem)}")
+        if problem is None and task["only"] is None:
+            send_outcomes(exercise, answer, send)
+        elif problem is None:
+            send_changes(exercise, answer, task["only"], send)
 
 
 def main() -> None:
-    """Read the task from stdin, run each exercise, and write the reports to stdout as JSON."""
+    """Read the request from stdin, run its tasks (one for each exercise), and write the replies to stdout as JSON."""
     if sys.platform == "linux":
-        _libc_call("prctl", DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
-    task = pickle.load(sys.stdin.buffer)
+        _libc_call("prctl", PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    request = pickle.load(sys.stdin.buffer)
     reply_file = os.dup(1)
-    if task["enclosed"]:
+    if request["enclosed"]:
         lock_work_folder()
-    sys.path[:] = task["path"]
-    sys.meta_path.insert(0, AbsentModuleLoader(task["absent"]))
-    if task["enclosed"]:
+    sys.path[:] = request["path"]
+    sys.meta_path.insert(0, AbsentModuleLoader(request["absent"]))
+    if request["enclosed"]:
         install_seccomp_filter()
-    from naive_graph.classroom import answers, mutation  # noqa: F401 - before the first process starts
+    from naive_graph.classroom import answers, mutation  # noqa: F401 - imported once, before the processes are forked
     from naive_graph.classroom.run_answer import run_here, run_in_child
 
-    reports: list[Any] = []
-    settle = partial(_drop_privileges, task["enclosed"], task["megabytes"], task["seconds"])
+    replies: list[Any] = []
+    prepare_child = partial(_drop_privileges, request["enclosed"], request["megabytes"], request["seconds"])
     use_simple_reprs()
-    for facts in task["asked"]:
-        run = partial(send_answer, read_question(facts["cases"]), facts, task["cells"])
-        can_fork = hasattr(os, "fork")
-        reports.append(run_in_child(run, task["patience"], task["seconds"], settle) if can_fork else run_here(run))
+    for task in request["tasks"]:
+        run = partial(send_answer, load_exercise(task["cases"]), task, request["cells"])
+        limits = request["patience"], request["seconds"], prepare_child
+        replies.append(run_in_child(run, *limits) if hasattr(os, "fork") else run_here(run))
     with open(reply_file, "w", encoding="utf-8") as parent:
-        json.dump(reports, parent)
+        json.dump(replies, parent)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from ..errors import LessonError
 from .exercise import Exercise, load_texts
 from .exercises.tiny import TINY, TinyPart, tiny_text
 from .judging import Verdict, verdict
-from .language import told
+from .language import translate
 from .notebook import TranslatedText, record_progress
 from .run_answer import run_all_cases
 
@@ -73,7 +73,7 @@ def working_tiny(lesson: int, file: str | Path = "tiny.py") -> ModuleType:
     mine = check_tiny(lesson, file).passed
     if not mine:
         so_far = "Your tiny.py is not right so far. The lesson goes on with the reference; come back when you like."
-        print(told(so_far))
+        print(translate(so_far))
     module = ModuleType("tiny")
     exec(_compile_file(Path(file)) if mine else tiny_text(lesson), vars(module))
     return module

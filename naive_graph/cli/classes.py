@@ -12,7 +12,7 @@ from typing import Any
 from ..classroom.checking import check_cases, surviving_mutants, undetected_mistakes
 from ..classroom.collecting import collect, resolve_lesson
 from ..classroom.course import FILE, Course, Lesson, course_text, read_course
-from ..classroom.custom_exercises import NAMED, files_for_learners, new_exercise, own_exercise
+from ..classroom.custom_exercises import MISTAKE_NAMES, files_for_learners, new_exercise, own_exercise
 from ..classroom.exercises.tiny import graded_part
 from ..classroom.gradescope import build_autograder
 from ..classroom.grading import Result, grade_all, list_not_graded, predictions_asked, read_task
@@ -26,7 +26,7 @@ from ..classroom.handout import (
     remove_help,
 )
 from ..classroom.judging import exercise_named
-from ..classroom.language import told, use_language
+from ..classroom.language import translate, use_language
 from ..classroom.lessons import LINKED, PARTS, join_parts, lessons_of_the_package, remove_outputs
 from ..classroom.mark_tables import lms_tables, points_table, read_ids
 from ..classroom.pages import class_page, student_page
@@ -109,16 +109,16 @@ def _write_release(course: Course, lesson: Lesson, renew: bool) -> None:
         notebook = remove_exercises(made, lesson.points.keys() - names)
         _write_once(folder / f"{lesson.name}.ipynb", _notebook_json(notebook), renew)
         for exercise in (exercise_named(name) for name in names if name not in lesson.predictions):
-            for name, text in files_for_learners(exercise, course.assessed).items() if exercise.told else ():
+            for name, text in files_for_learners(exercise, course.assessed).items() if exercise.own_texts else ():
                 _write_once(folder / "exercises" / name, text, renew)
         for page in (page for page in LINKED if (course.folder / page).exists()):
             for beside in (folder, course.source(lesson.name).parent):
                 _write_once(beside / page, (course.folder / page).read_text(encoding="utf-8"), renew)
         if course.assessed:
             _write_once(folder / ASSESSED, ASSESSED_TEXT, renew)
-        named = course.folder / "exercises" / NAMED
+        named = course.folder / "exercises" / MISTAKE_NAMES
         if named.exists() and not course.assessed:
-            _write_once(folder / "exercises" / NAMED, named.read_text(encoding="utf-8"), renew)
+            _write_once(folder / "exercises" / MISTAKE_NAMES, named.read_text(encoding="utf-8"), renew)
 
 
 def _read_students(course: Course) -> list[str]:
@@ -160,7 +160,7 @@ def _print_answers(results: list[Result]) -> int:
     for result in results:
         for answer in result.answers:
             print(f"\n{result.lesson}, {answer['exercise']}: {answer['points']:g} of {answer['of']:g}")
-            print(told(answer["message"]))
+            print(translate(answer["message"]))
     return 0 if all(answer["points"] >= answer["of"] for result in results for answer in result.answers) else 1
 
 

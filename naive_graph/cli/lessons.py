@@ -16,7 +16,7 @@ from hashlib import sha256
 from itertools import chain, count
 from pathlib import Path
 
-from ..classroom.language import check_language, current_language, has_translation, lesson_in_language, told
+from ..classroom.language import check_language, current_language, has_translation, lesson_in_language, translate
 from ..classroom.lessons import LINKED, lessons_of_the_package
 from ..core.files import write_atomically
 from ..errors import LessonError, MissingToolError
@@ -32,15 +32,15 @@ def open_lessons(
         os.environ["NAIVE_GRAPH_LANGUAGE"] = check_language(language)
     lessons = lessons_of_the_package()
     for line in copy_lessons(lessons, folder):
-        print(told(line))
+        print(translate(line))
     language_code = current_language()
     if language_code and (missing := [lesson.stem for lesson in lessons if not has_translation(language_code, lesson)]):
-        print(told(f"in English, for there is no other yet: {', '.join(missing)}"))
+        print(translate(f"in English, for there is no other yet: {', '.join(missing)}"))
     if copy_only:
-        print(told(f"next: naive-graph lessons {folder}"))
+        print(translate(f"next: naive-graph lessons {folder}"))
         return 0
     command = [*_jupyter_command(browser, port, allow_root), f"--LabApp.default_url=/lab/tree/{lessons[0].name}"]
-    print(told("JupyterLab starts; stop it with Ctrl-C."), flush=True)
+    print(translate("JupyterLab starts; stop it with Ctrl-C."), flush=True)
     return _wait_for_server(subprocess.Popen(command, cwd=folder))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..classroom.language import told
+from ..classroom.language import translate
 from ..classroom.tiny import check_parts, start_tiny
 from ..errors import LessonError
 
@@ -22,6 +22,6 @@ def check(lesson: int, file: Path) -> int:
     file.open().close()  # raises OSError early, which the command line reports as for every command
     for part, verdict in check_parts(lesson, file):
         state = f"right in {len(part.cases)} cases" if verdict.passed else "NOT YET"
-        print(told(f"exercise {part.number:5} {part.name:15} {state}"))
+        print(translate(f"exercise {part.number:5} {part.name:15} {state}"))
     print(verdict)
     return 0 if verdict.passed else 1

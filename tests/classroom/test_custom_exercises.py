@@ -28,7 +28,7 @@ ESSAY = {"grade": True, "grade_id": "why", "locked": False, "points": 3, "schema
 def course(tmp_path, monkeypatch):
     """A course with an exercise of its own, as the template makes it, and another like it."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(custom_exercises, "SHELVES", custom_exercises.SHELVES[-2:])
+    monkeypatch.setattr(custom_exercises, "SEARCH_PATH", custom_exercises.SEARCH_PATH[-2:])
     made = tmp_path / "course"
     assert main(["class", "new-exercise", str(made / "exercises" / "mean.py")]) == 0
     for kind in (".py", ".toml"):
@@ -149,7 +149,7 @@ def test_an_own_exercise_is_handed_out_and_checked_as_ours_are(course, monkeypat
     assert main(["class", "new", str(course), "01"]) == 0
     assert read_course(course).lessons["own"].points == {"average": 1.0, "mean": 1.0}
     monkeypatch.chdir(course / "release" / "own")
-    monkeypatch.setattr(custom_exercises, "SHELVES", custom_exercises.SHELVES[-2:])
+    monkeypatch.setattr(custom_exercises, "SEARCH_PATH", custom_exercises.SEARCH_PATH[-2:])
     text = "\n".join(cell_texts(json.loads((course / "release" / "own" / "own.ipynb").read_text())))
     assert "def mean(numbers):" in text and "NotImplementedError" in text and "len(numbers)" not in text
     assert [each.name for each in check("mean", lambda numbers: sum(numbers)).mistakes] == ["no_division"]
@@ -165,7 +165,7 @@ def test_of_a_private_exercise_and_for_marks_nothing_is_handed_out_but_its_name(
     files = course / "release" / "own" / "exercises"
     assert not (files / "mean.py").exists() and (files / "mean.toml").read_text() == "[mean]\nprivate = true\n"
     monkeypatch.chdir(files.parent)
-    monkeypatch.setattr(custom_exercises, "SHELVES", custom_exercises.SHELVES[-2:])
+    monkeypatch.setattr(custom_exercises, "SEARCH_PATH", custom_exercises.SEARCH_PATH[-2:])
     told = check("mean", lambda numbers: 0)
     assert not told.passed and told.message == "mean has no check here: it is judged when you have handed it in."
 

@@ -12,7 +12,7 @@ from naive_graph import Graph, Variable
 from naive_graph.classroom import judge
 from naive_graph.classroom.exercises import EXERCISES
 from naive_graph.classroom.judging import exercise_named, verdict
-from naive_graph.classroom.mutation import OTHERS, mutants, slips
+from naive_graph.classroom.mutation import CONFUSABLE, mutants, slips
 from naive_graph.classroom.near_misses import SENTENCES, LocalRunner
 from naive_graph.classroom.run_answer import run_cases, run_unwatched
 from naive_graph.classroom.solutions import solution_text
@@ -107,7 +107,8 @@ def test_each_mistake_is_recognised_as_itself(exercise):
 
 def test_a_guess_that_a_fresh_case_refutes_is_not_said():
     exercise = exercise_named("contract")
-    asked, wrong = [case.ask(False).arguments for case in exercise.cases], exercise.answer_with("exchanged:reads_w")
+    asked = [case.make_call(False).arguments for case in exercise.cases]
+    wrong = exercise.answer_with("exchanged:reads_w")
 
     def contract(W, x):
         return (wrong if (W, x) in asked else exercise.solve)(W, x)
@@ -120,13 +121,13 @@ def test_a_guess_that_a_fresh_case_refutes_is_not_said():
 def test_fresh_cases_are_others_and_a_solution_is_right_there(exercise):
     if exercise.fresh is not None:
         given = [run_unwatched(exercise, exercise.solve, case) for case in exercise.fresh.cases]
-        assert all(exercise.fresh.right(place, each) for place, each in enumerate(given))
+        assert all(exercise.fresh.is_right(place, each) for place, each in enumerate(given))
         assert {each.text for each in exercise.fresh.cases}.isdisjoint(each.text for each in exercise.cases)
 
 
 def rejected(exercise, answer):
     """Whether a case tells the answer from the right one: the first that does is enough, and nothing is diagnosed."""
-    return not all(exercise.right(place // 2, each) for place, each in enumerate(run_cases(exercise, answer)))
+    return not all(exercise.is_right(place // 2, each) for place, each in enumerate(run_cases(exercise, answer)))
 
 
 @pytest.mark.parametrize("exercise", EXERCISES, ids=NAMES)
@@ -182,7 +183,7 @@ def test_each_small_change_has_a_sentence(exercise):
 
 
 def test_every_change_of_an_operator_can_be_taken_back():
-    assert all(one in OTHERS[other] for one, others in OTHERS.items() for other in others)
+    assert all(one in CONFUSABLE[other] for one, others in CONFUSABLE.items() for other in others)
 
 
 CONTRACT = """def contract(W, x):

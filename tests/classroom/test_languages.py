@@ -20,7 +20,7 @@ from naive_graph.classroom.language import (
     message_catalogue,
     paragraphs,
     read,
-    told,
+    translate,
 )
 from naive_graph.classroom.lessons import lessons_of_the_package, notebook_bytes, without_outputs
 from naive_graph.classroom.notebook import check, hint, predict
@@ -198,28 +198,28 @@ def filled(text: str, put: dict[str, str]) -> str:
 
 def test_a_hole_swallows_no_sentence_that_is_known(chinese: None) -> None:
     missing = "Not yet: tiny.py has no sin so far. It is part of exercise 1.5, tiny_nodes. Write it, or paste "
-    said = told(f'{missing}solution("tiny_nodes"), and save the file.')
+    said = translate(f'{missing}solution("tiny_nodes"), and save the file.')
     assert "tiny_nodes。请写出它" in said and "paste" not in said
     raised = "It raises ValueError: No such value. Give another, in line 3, in f: f(1) (for x)."
-    assert told(raised).startswith("它抛出 ValueError: No such value. Give another，在 f 的第 3 行")
+    assert translate(raised).startswith("它抛出 ValueError: No such value. Give another，在 f 的第 3 行")
 
 
 def test_a_mistake_whose_example_has_several_lines_is_translated(chinese: None) -> None:
     example = "y = Tiny(3.0)\n    forward(y)\n    y.value"
     raised = f"  * It raises KeyError: 'k', in line 158, in backward: raise KeyError('k') (for {example})."
-    said = told(f"The rule: {{}}\n{raised}\nIt is wrong whenever {{}}, and right in all other cases.")
+    said = translate(f"The rule: {{}}\n{raised}\nIt is wrong whenever {{}}, and right in all other cases.")
     assert f"（对 {example}）。" in said and "KeyError('k')（对" in said
     assert said.count("\n") == 4 and "and right" not in said
 
 
 def test_what_is_unknown_stays_as_it_is(chinese: None) -> None:
-    assert told("a sentence that nobody wrote down") == "a sentence that nobody wrote down"
+    assert translate("a sentence that nobody wrote down") == "a sentence that nobody wrote down"
 
 
 def test_english_reads_no_catalogue(monkeypatch: Any) -> None:
     monkeypatch.delenv("NAIVE_GRAPH_LANGUAGE", raising=False)
     monkeypatch.setattr(language, "read", None)
-    assert told("first") == "first"
+    assert translate("first") == "first"
     assert repr(predict("1.3", nodes=2, edges=2)).startswith("Right.")
 
 

@@ -119,7 +119,7 @@ def test_editing_the_checker_earns_nothing():
     def edits(nodes):
         run_answer._run_once = lambda *_: run_answer.AnswerOutcome("gave", [])
         run_answer.to_json_value = lambda *_: None
-        type(KAHN).right = type(KAHN).accepts = lambda *_: True
+        type(KAHN).is_right = type(KAHN).accepts = lambda *_: True
         return []
 
     assert not judge("kahn", edits).passed

@@ -28,7 +28,7 @@ HOUSE = str(sandbox.PACKAGE)
 @pytest.fixture(autouse=True)
 def no_guesses(monkeypatch):
     """What an attack may have been meant as needs no more sandboxes; guesses are looked at with the held list."""
-    monkeypatch.setattr(sandbox.SandboxRunner, "ask_changed", lambda *_: [])
+    monkeypatch.setattr(sandbox.SandboxRunner, "run_changed", lambda *_: [])
 
 
 def handed_in(*cells, limits=QUICK, hide=()):
@@ -213,7 +213,7 @@ FORGERIES = {
         """
         from naive_graph.classroom import exercise, misconceptions
         exercise.is_close = misconceptions.is_close = lambda *_: True
-        exercise.Exercise.right = exercise.Exercise.accepts = lambda *_: True
+        exercise.Exercise.is_right = exercise.Exercise.accepts = lambda *_: True
         def slope(f, x, h=1e-5):
             return exercise, misconceptions
         """
@@ -472,4 +472,4 @@ def test_what_answers_may_not_use_is_called_by_names_that_there_are():
     places = [sandbox.PACKAGE.parent.joinpath(*name.split(".")) for name in sandbox.HIDDEN_MODULES]
     places += map(Path, run_answer.REFUSED)
     assert [place for place in places if not (place.is_dir() or place.with_suffix(".py").is_file())] == []
-    assert Path(run_answer.EXPLAINED).is_file()
+    assert Path(run_answer.WRAPPER_FILE).is_file()

@@ -70,9 +70,9 @@ def of_a_playground(folder):
 def graded():
     """A wrong answer, whose smallest failing case is drawn."""
     verdict = judge("kahn", lambda nodes: nodes)
-    assert "ng-picture" in verdict.drawn()
+    assert "ng-picture" in verdict.picture_html()
     told = {"exercise": "kahn", "passed": False, "points": 0.0, "of": 1.0, "message": verdict.message}
-    return Result("Ada", "02_kahns_order", [told | {"mistakes": [], "picture": verdict.drawn()}])
+    return Result("Ada", "02_kahns_order", [told | {"mistakes": [], "picture": verdict.picture_html()}])
 
 
 def written(path, text):

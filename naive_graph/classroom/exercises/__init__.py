@@ -1,4 +1,4 @@
-"""The exercises: each is a solution, the cases that it is asked, and misconceptions in the toml file beside it.
+"""The exercises: each is a solution and its test cases in a Python file, and misconceptions in the TOML file beside it.
 
 counting           1  count, edges, evaluate, sensitivities
 topological_order  2  kahn, depends_on
@@ -24,10 +24,10 @@ passes             15  share, last_uses, slots, runs, run_plan
 windows            16a  convolve, input_gradient, kernel_gradient, pool_gradient
 pipelines          16b, 16c  at_work, ends; versions_read, turn
 dataflows          16b, 16c  fire, layer_streams; two_buffers
-tiny               1, 2, 3, 5, 6, 7, 10b  the parts of an engine of the learner's own; they are asked of a file, tiny.py
+tiny               1, 2, 3, 5, 6, 7, 10b  the parts of an engine that the learner writes into a file, tiny.py
 
-A toml file holds what is said in the exercises of the Python file beside it: rules, hints, what may be special about
-a case (features, as expressions of the arguments), and for each misconception a sentence and a change of the solution.
+A TOML file holds the texts of the exercises in the Python file beside it: rules, hints, what may be special about a
+case (features, as conditions on the arguments), and for each misconception a sentence and a change of the solution.
 """
 
 from types import ModuleType
@@ -44,18 +44,18 @@ from . import (  # noqa: F401 - found by `_find_exercises`
 # isort: on
 
 
-def in_order(number: str) -> list[tuple[int, str]]:
-    """A sort key for numbers such as 9.1, 14a.2 and 16c.1."""
+def number_key(number: str) -> list[tuple[int, str]]:
+    """A sort key for the numbers of exercises, such as 9.1, 14a.2 and 16c.1."""
     return [(len(part.rstrip("abc")), part) for part in number.split(".")]
 
 
 def _find_exercises() -> list[Exercise]:
-    """What the files above define as exercises, in the order of their numbers."""
+    """The exercises that the modules above define, in the order of their numbers."""
     exercises: list[Exercise] = []
-    for module in [thing for thing in globals().values() if isinstance(thing, ModuleType)]:
-        exercises += [thing for thing in vars(module).values() if isinstance(thing, Exercise)]
-    return sorted(exercises, key=lambda exercise: in_order(exercise.number))
+    for module in [value for value in globals().values() if isinstance(value, ModuleType)]:
+        exercises += [value for value in vars(module).values() if isinstance(value, Exercise)]
+    return sorted(exercises, key=lambda exercise: number_key(exercise.number))
 
 
 EXERCISES = _find_exercises()
-ALL_EXERCISES = [*EXERCISES, *TINY]  # with those that are asked of a file
+ALL_EXERCISES = [*EXERCISES, *TINY]  # with the parts of tiny.py

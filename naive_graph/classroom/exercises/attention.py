@@ -1,4 +1,7 @@
-"""Lesson 12: the weights of attention, what goes back through them, and what they may not see."""
+"""Exercises of lesson 12: the weights of attention, the gradient through a softmax, and the causal mask.
+
+A solution's docstring is the statement that learners read; a generator yields the test cases, or their arguments.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""backward: derivatives by a walk over the graph in reverse."""
+"""Exercise of lesson 5: backward, reverse-mode derivatives by a walk over the graph from y to the leaves.
+
+A solution's docstring is the statement that learners read; a generator yields the test cases, or their arguments.
+"""
 
 from __future__ import annotations
 

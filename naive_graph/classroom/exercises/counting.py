@@ -1,4 +1,7 @@
-"""Lesson 1: what a graph holds, what an expression is worth, and which input matters."""
+"""Exercises of lesson 1: count a graph's nodes, list its edges, evaluate an expression, and nudge a function's inputs.
+
+A solution's docstring is the statement that learners read; a generator yields the test cases, or their arguments.
+"""
 
 from __future__ import annotations
 

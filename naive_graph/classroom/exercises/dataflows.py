@@ -1,4 +1,7 @@
-"""Lessons 16b and 16c: when an operator fires, which streams a layer has, and weights in two buffers."""
+"""Exercises of lessons 16b and 16c: fire a dataflow operator, name a layer's streams, train with two buffers.
+
+A solution's docstring is the statement that learners read; a generator yields the test cases, or their arguments.
+"""
 
 from __future__ import annotations
 

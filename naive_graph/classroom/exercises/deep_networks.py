@@ -1,4 +1,7 @@
-"""Lesson 8: slopes along a deep chain, and numbers that are brought back to one size."""
+"""Exercises of lesson 8: the slopes along a deep chain, and normalisation of a list of numbers.
+
+A solution's docstring is the statement that learners read; a generator yields the test cases, or their arguments.
+"""
 
 from __future__ import annotations
 

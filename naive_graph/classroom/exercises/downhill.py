@@ -1,4 +1,7 @@
-"""Walking downhill: the slope of a function, and gradient descent."""
+"""Exercises of lessons 3 and 4: the central difference, and gradient descent.
+
+A solution's docstring is the statement that learners read; a generator yields the test cases, or their arguments.
+"""
 
 from __future__ import annotations
 
@@ -59,10 +62,10 @@ def _descend_cases() -> Iterator[ExerciseCase]:
     for steps in (0, 1, 2, 3, 7):
         for text, f, df in functions:
             for x, rate in ((1.0, 0.1), (-2.0, 0.7), (0.0, 0.3), (1.5, 1.2)):
-                told = [f"steps is {steps}" if steps < 2 else "there are several steps"]
-                told += ["there is a step" * (steps > 0), "the slope is 0 at the start" * (df(x) == 0)]
+                features = [f"steps is {steps}" if steps < 2 else "there are several steps"]
+                features += ["there is a step" * (steps > 0), "the slope is 0 at the start" * (df(x) == 0)]
                 case = f"f = {text}, x = {x}, rate = {rate}, steps = {steps}"
-                yield plain_case(case, f, df, x, rate, steps, features=";".join(told))
+                yield plain_case(case, f, df, x, rate, steps, features=";".join(features))
 
 
 DESCEND = Exercise(descend, _descend_cases)

@@ -1,4 +1,7 @@
-"""Dual: numbers that carry their slope."""
+"""Exercise of lesson 5: dual numbers, which carry their derivative (forward mode).
+
+A solution's docstring is the statement that learners read; a generator yields the test cases, or their arguments.
+"""
 
 from __future__ import annotations
 
@@ -72,20 +75,20 @@ def dual(number):
 
 
 def _call_dual(answer: Any, arguments: tuple[Any, ...]) -> Any:
-    """The value and the slope of an expression, after a look at whether its operands are what they were."""
+    """Evaluate an expression of Duals: [value, slope]. Raises MutatedArguments if it changed its operands."""
     expression, *numbers = arguments
     operands = [answer(*pair) for pair in numbers]
     before = [(operand.value, operand.slope) for operand in operands]
     result = expression(*operands)
     if result is None:
         return None
-    told = [result.value, result.slope] if hasattr(result, "slope") else ["no Dual", result]
+    value_and_slope = [result.value, result.slope] if hasattr(result, "slope") else ["no Dual", result]
     if [(operand.value, operand.slope) for operand in operands] != before:
-        raise MutatedArguments(told)
-    return told
+        raise MutatedArguments(value_and_slope)
+    return value_and_slope
 
 
-_ONE = {
+_OF_ONE_DUAL = {  # feature -> expressions
     "a plain number stands on the right": ("a + 1", "a - 1", "a * 3", "a / 4"),
     "a plain number stands on the left": ("2 + a", "1 - a", "3 * a", "1 / a"),
     "there is a unary minus": ("-a",),
@@ -93,8 +96,8 @@ _ONE = {
     "there is a sine": ("a.sin()",),
     "there is an exponential": ("a.exp()",),
 }
-_POSITIVE = {"there is a logarithm": ("a.log()",), "there is a power": ("a ** 0.5", "a ** 0")}
-_TWO = {
+_OF_ONE_POSITIVE_DUAL = {"there is a logarithm": ("a.log()",), "there is a power": ("a ** 0.5", "a ** 0")}
+_OF_TWO_DUALS = {
     "two Duals are added": ("a + b",),
     "two Duals are subtracted": ("a - b",),
     "two Duals are multiplied": ("a * b", "a * a"),
@@ -105,25 +108,25 @@ _TWO = {
 }  # fmt: skip
 
 
-def _asked(texts: dict[str, tuple[str, ...]], **duals: tuple[float, ...]) -> Iterator[ExerciseCase]:
-    """A case for each text, with these Duals."""
-    told = ", ".join(f"{name} = Dual{pair}" for name, pair in duals.items())
-    for special, each in texts.items():
-        for text in each:
+def _make_cases(expressions: dict[str, tuple[str, ...]], **duals: tuple[float, ...]) -> Iterator[ExerciseCase]:
+    """A case for each expression of these Duals. duals: (value, slope) by name."""
+    operands = ", ".join(f"{name} = Dual{pair}" for name, pair in duals.items())
+    for feature, texts in expressions.items():
+        for text in texts:
             formula = Formula(text, ", ".join(duals))
-            yield plain_case(f"{text}, where {told}", formula, *duals.values(), features=special)
+            yield plain_case(f"{text}, where {operands}", formula, *duals.values(), features=feature)
 
 
 def _dual_cases() -> Iterator[ExerciseCase]:
     yield plain_case("Dual(3.0)", lambda a: a, (3.0,), features="no slope is given")
     yield plain_case("Dual(3.0, 2.0)", lambda a: a, (3.0, 2.0))
     for value, slope in ((3.0, 1.0), (0.7, -2.0), (-1.5, 0.5), (2.0, 0.0)):
-        yield from _asked(_ONE, a=(value, slope))
-        yield from _asked(_POSITIVE if value > 0 else {}, a=(value, slope))
+        yield from _make_cases(_OF_ONE_DUAL, a=(value, slope))
+        yield from _make_cases(_OF_ONE_POSITIVE_DUAL if value > 0 else {}, a=(value, slope))
     for a, b in (((3.0, 1.0), (0.5, 2.0)), ((-1.2, 0.7), (2.5, -1.5)), ((1.5, 0.0), (-0.8, 1.0))):
-        yield from _asked(_TWO, a=a, b=b)
-    yield from _asked({"the value is 0": ("a ** 2",)}, a=(0.0, 1.0))
-    yield from _asked({"the value is 0": ("a * b",)}, a=(0.0, 1.0), b=(2.0, 3.0))
+        yield from _make_cases(_OF_TWO_DUALS, a=a, b=b)
+    yield from _make_cases({"the value is 0": ("a ** 2",)}, a=(0.0, 1.0))
+    yield from _make_cases({"the value is 0": ("a * b",)}, a=(0.0, 1.0), b=(2.0, 3.0))
 
 
 DUAL = Exercise(Dual, _dual_cases, call=_call_dual, helpers=(dual,))

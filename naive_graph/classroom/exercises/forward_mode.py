@@ -1,4 +1,7 @@
-"""Lesson 5: the chain rule from the leaf to the result, and how many roads there are."""
+"""Exercises of lesson 5: forward-mode derivatives over a graph, and the number of paths between two nodes.
+
+A solution's docstring is the statement that learners read; a generator yields the test cases, or their arguments.
+"""
 
 from __future__ import annotations
 
@@ -26,12 +29,12 @@ def tangents(order, x, partials):
 
 def _tangent_cases() -> Iterator[ExerciseCase]:
     for recipe in many_graphs(25):
-        for place in {0, recipe.size // 2}:
+        for index in {0, recipe.size // 2}:
 
-            def arrange(nodes: list[Any], partials: Any, place: int = place) -> tuple[Any, ...]:
-                return list(nodes), nodes[place], partials
+            def arrange(nodes: list[Any], partials: Any, index: int = index) -> tuple[Any, ...]:
+                return list(nodes), nodes[index], partials
 
-            yield graph_case(recipe, arrange, f", x = {name_by_index(place)}")
+            yield graph_case(recipe, arrange, f", x = {name_by_index(index)}")
 
 
 def count_roads(order, y, x):
@@ -55,8 +58,8 @@ def _road_cases() -> Iterator[ExerciseCase]:
             def arrange(nodes: list[Any], partials: Any, y: int = y, x: int = x) -> tuple[Any, ...]:
                 return list(nodes), nodes[y], nodes[x]
 
-            told = f", y = {name_by_index(y)}, x = {name_by_index(x)}"
-            yield graph_case(recipe, arrange, told, y, ["x is y"] * (x == y))
+            suffix = f", y = {name_by_index(y)}, x = {name_by_index(x)}"
+            yield graph_case(recipe, arrange, suffix, y, ["x is y"] * (x == y))
 
 
 TANGENTS = Exercise(tangents, _tangent_cases)

@@ -1,7 +1,9 @@
-"""Lesson 14b: a network from somewhere else has other habits.
+"""Exercises of lesson 14b, on imported networks: channels first or last, SAME padding, and receptive fields.
 
-A picture is a list of channels, each a list of rows of numbers; here it is a
-list of rows of pixels, each a list of a number for each channel.
+A solution's docstring is the statement that learners read; a generator yields the test cases, or their arguments.
+
+Files of other libraries have a picture as a list of channels, each a list of rows; here it is a list of rows of
+pixels, each a list with a number for each channel.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Lesson 11: what indices say: which entry goes where, which letters are summed over."""
+"""Exercises of lesson 11, on indices: transpose, add a row, number an equation's letters, find a shape, slide a window.
+
+A solution's docstring is the statement that learners read; a generator yields the test cases, or their arguments.
+"""
 
 from __future__ import annotations
 

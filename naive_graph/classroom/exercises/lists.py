@@ -1,4 +1,7 @@
-"""Two sums over lists: a contraction, and the cross-entropy of a softmax."""
+"""Exercises of lessons 11 and 13: a contraction of two matrices, and the cross-entropy of a softmax.
+
+A solution's docstring is the statement that learners read; a generator yields the test cases, or their arguments.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Lessons 10a and 10b: second slopes along one direction, and the slope of what an iteration ends at."""
+"""Exercises of lessons 10a and 10b: a Hessian times a vector, and the derivative of a fixed point.
+
+A solution's docstring is the statement that learners read; a generator yields the test cases, or their arguments.
+"""
 
 from __future__ import annotations
 

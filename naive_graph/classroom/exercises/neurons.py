@@ -1,4 +1,7 @@
-"""Lesson 6: what a neuron passes back, and a loss that leaves alone what is right by far."""
+"""Exercises of lesson 6: the gradients of a neuron, and the hinge loss.
+
+A solution's docstring is the statement that learners read; a generator yields the test cases, or their arguments.
+"""
 
 from __future__ import annotations
 

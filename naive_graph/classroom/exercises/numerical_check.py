@@ -1,4 +1,7 @@
-"""Lesson 3: slopes by trying that are as good as they can be."""
+"""Exercises of lesson 3, on numerical derivatives: the complex step, and the best step size.
+
+A solution's docstring is the statement that learners read; a generator yields the test cases, or their arguments.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,7 @@ def best_h(f, x, right, tries):
     return best
 
 
-def _tried() -> Iterator[tuple[Any, ...]]:
+def _best_h_cases() -> Iterator[tuple[Any, ...]]:
     yield Formula("5.0"), 1.0, 0.0, [0.5]
     yield Formula("5.0"), 1.0, 0.0, [0.25, 0.5, 0.125]
     yield Formula("x * x"), 1.0, 2.0, [1.0, 0.5, 0.25]
@@ -54,4 +57,4 @@ def _tried() -> Iterator[tuple[Any, ...]]:
 
 
 COMPLEX_STEP = Exercise(complex_step, _complex_functions)
-BEST_H = Exercise(best_h, _tried)
+BEST_H = Exercise(best_h, _best_h_cases)

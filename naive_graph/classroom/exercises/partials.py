@@ -1,4 +1,7 @@
-"""Lesson 14a: the partials of an operator of one's own: with a property, of a spread operand. Lesson 9: their check."""
+"""Exercises of lessons 9 and 14a: partials of operators of one's own, and a check against the central difference.
+
+A solution's docstring is the statement that learners read; a generator yields the test cases, or their arguments.
+"""
 
 from __future__ import annotations
 
@@ -71,7 +74,7 @@ def _dual_case(names: str, row: tuple[float, ...]) -> ExerciseCase:
     """The same numbers as dual numbers, which Python's math does not know."""
     text = ", ".join(f"{name} = {value!r}" for name, value in zip(names.split(), row))
     special = frozenset({"the operands are dual numbers"})
-    return ExerciseCase(f"{text}, as dual numbers", lambda real: ExerciseCall(tuple(map(DualNumber, row)), []), special)
+    return ExerciseCase(f"{text}, as dual numbers", lambda _: ExerciseCall(tuple(map(DualNumber, row)), []), special)
 
 
 def _call(answer: Any, arguments: tuple[Any, ...]) -> Any:

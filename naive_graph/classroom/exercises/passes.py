@@ -1,4 +1,6 @@
-"""Lesson 15: passes over a plan: what comes out, what is equal, what is needed last, how many slots, which runs.
+"""Exercises of lesson 15, on a compiler's plan: common subexpressions, last uses, slots, runs; and how to run it.
+
+A solution's docstring is the statement that learners read; a generator yields the test cases, or their arguments.
 
 A plan is a list of rows, each a tuple: a name, and the numbers of the rows that it reads, which come before it.
 """
@@ -138,7 +140,7 @@ def _plan_cases() -> Iterator[ExerciseCase]:
         yield plain_case(text, plan, features=";".join(special))
 
 
-def _filled() -> Iterator[tuple[Any, ...]]:
+def _plans_with_leaves() -> Iterator[tuple[Any, ...]]:
     """Plans with values for their leaves; in the last ones a leaf stands behind an operator."""
     late = [LEAF, ("sin", 0), LEAF, ("sub", 2, 1)], [LEAF, LEAF, ("add", 0, 1), LEAF, ("mul", 2, 3), ("sub", 4, 0)]
     short = [each for each in _plans() if len(each) < 90]
@@ -152,7 +154,7 @@ def _run_cases() -> Iterator[tuple[Any, ...]]:
         yield (names,)
 
 
-RUN_PLAN = Exercise(run_plan, _filled)
+RUN_PLAN = Exercise(run_plan, _plans_with_leaves)
 SHARE = Exercise(share, _plan_cases)
 LAST_USES = Exercise(last_uses, _plan_cases)
 SLOTS = Exercise(slots, _plan_cases)

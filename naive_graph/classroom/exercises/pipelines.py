@@ -1,4 +1,7 @@
-"""Lessons 16b and 16c: who works on what in which cycle, which weights are met there, and when all is done."""
+"""Exercises of lessons 16b and 16c: a pipeline's schedule, the versions of weights that it reads, and its timing.
+
+A solution's docstring is the statement that learners read; a generator yields the test cases, or their arguments.
+"""
 
 from __future__ import annotations
 

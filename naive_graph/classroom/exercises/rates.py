@@ -1,4 +1,7 @@
-"""Lesson 7: rates of their own for each number, and a limit on the length of a slope."""
+"""Exercises of lesson 7: one step of Adagrad and of RMSProp, and gradient clipping.
+
+A solution's docstring is the statement that learners read; a generator yields the test cases, or their arguments.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Lesson 13: what can be found out about a sentence from its tree."""
+"""Exercises of lesson 13, on sentence trees (sentences.py): depth, bag of words, meaning, and a joint's formula.
+
+A solution's docstring is the statement that learners read; a generator yields the test cases, or their arguments.
+"""
 
 from __future__ import annotations
 

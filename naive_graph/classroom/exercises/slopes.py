@@ -1,4 +1,7 @@
-"""Lessons 3 and 4: local slopes, paths, a rate that is found, and a line through points."""
+"""Exercises of lessons 3 and 4: local partials, the sum over paths, a step with a halved rate, and the loss of a line.
+
+A solution's docstring is the statement that learners read; a generator yields the test cases, or their arguments.
+"""
 
 from __future__ import annotations
 
@@ -38,8 +41,8 @@ def _operators() -> Iterator[ExerciseCase]:
     for a, b in ((3.0, 2.0), (-1.5, 4.0), (2.0, -0.5), (0.25, 3.0)):
         for operator in ("add", "sub", "mul", "div", "sin", "exp", "log"):
             values = [a, b] if operator in ("add", "sub", "mul", "div") else [abs(a) if operator == "log" else a]
-            text, told = f"operator = {operator!r}, values = {values}", f"the operator is {operator}"
-            yield plain_case(text, operator, values, features=told)
+            text = f"operator = {operator!r}, values = {values}"
+            yield plain_case(text, operator, values, features=f"the operator is {operator}")
 
 
 def along_paths(paths):
@@ -103,7 +106,7 @@ def line_loss(rest, stretch, loads, lengths):
     return loss, for_rest, for_stretch
 
 
-def _measured() -> Iterator[tuple[Any, ...]]:
+def _measurements() -> Iterator[tuple[Any, ...]]:
     yield from ((1.0, 2.0, [3.0], [5.0]), (0.0, 0.0, [1.0, 2.0], [3.0, 5.0]), (12.0, 2.0, [0.0, 1.0], [12.0, 14.0]))
     chance = make_random(2)
     for count in (2, 3, 4, 6):
@@ -114,4 +117,4 @@ def _measured() -> Iterator[tuple[Any, ...]]:
 LOCAL_SLOPES = Exercise(local_slopes, _operators)
 ALONG_PATHS = Exercise(along_paths, _paths)
 HALVING = Exercise(halving, _hills)
-LINE_LOSS = Exercise(line_loss, _measured)
+LINE_LOSS = Exercise(line_loss, _measurements)

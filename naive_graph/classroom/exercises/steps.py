@@ -1,4 +1,7 @@
-"""One step of two optimisers: momentum and Adam."""
+"""Exercises of lesson 7: one step of momentum, and one of Adam.
+
+A solution's docstring is the statement that learners read; a generator yields the test cases, or their arguments.
+"""
 
 from __future__ import annotations
 
@@ -64,11 +67,12 @@ def _adam_cases() -> Iterator[ExerciseCase]:
             m, v = [0.0] * size, [0.0] * size
         more = ((0.1, 0.9, 0.99, 0.01), (0.2, 0.6, 0.8, 0.1), ())[i % 3]
         g = [1e-8 * each for each in g] if i % 9 == 8 else g
-        told = ["there is more than one number" * (size > 1), "the lists are empty" * (not size)]
-        told += ["t is above 1" * (t > 1), "there is a number" * (size > 0), "rate, b1, b2, eps are given" * bool(more)]
+        features = ["there is more than one number" * (size > 1), "the lists are empty" * (not size)]
+        features += ["t is above 1" * (t > 1), "there is a number" * (size > 0)]
+        features += ["rate, b1, b2, eps are given" * bool(more)]
         text = f"w = {w}, g = {g}, m = {m}, v = {v}, t = {t}"
         text += ", rate, b1, b2, eps = {}, {}, {}, {}".format(*more) if more else ""
-        yield plain_case(text, w, g, m, v, t, *more, features=";".join(told))
+        yield plain_case(text, w, g, m, v, t, *more, features=";".join(features))
 
 
 ADAM = Exercise(adam, _adam_cases)

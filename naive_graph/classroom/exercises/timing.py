@@ -1,4 +1,7 @@
-"""Lesson 2: whether an order is one, and when each step of a recipe is done."""
+"""Exercises of lesson 2: check a topological order, and find when each step of a recipe is finished.
+
+A solution's docstring is the statement that learners read; a generator yields the test cases, or their arguments.
+"""
 
 from __future__ import annotations
 
@@ -30,14 +33,15 @@ def is_order(nodes, order):
 
 def _order_cases() -> Iterator[ExerciseCase]:
     chance = make_random(5)
-    for seed, known in enumerate(many_graphs(12)):
-        recipe, right = known.shuffle_operators(seed)
-        mixed = sorted(right, key=lambda place: chance.random())
-        twice = [right[:-1], [*right, right[-1]], [*right[:-1], *right[:1]]]  # the last: and so another one is missing
-        for order in [right, right[::-1], mixed, *twice] if known.size < 21 else [right]:
+    for seed, original in enumerate(many_graphs(12)):
+        recipe, right = original.shuffle_operators(seed)
+        shuffled = sorted(right, key=lambda index: chance.random())
+        # One node missing; one listed twice; one listed twice in place of another.
+        wrong = [right[:-1], [*right, right[-1]], [*right[:-1], *right[:1]]]
+        for order in [right, right[::-1], shuffled, *wrong] if original.size < 21 else [right]:
 
             def arrange(nodes: list[Any], partials: Any, order: list[int] = order) -> tuple[Any, ...]:
-                return list(nodes), [nodes[place] for place in order]
+                return list(nodes), [nodes[index] for index in order]
 
             special = ["a node is missing"] * (set(order) < set(right))
             special += ["a node is listed twice"] * (len(order) > recipe.size)

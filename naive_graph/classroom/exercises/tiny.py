@@ -1,7 +1,8 @@
-"""A learner's own engine, tiny.py: part by part, a file that is asked by small programs.
+"""Exercises on tiny.py, the small autograd engine that a learner writes into a file, lesson by lesson.
 
-The reference is the text tiny.txt, in parts by lesson. A mistake is what somebody writes instead in one place of it;
-the places stand beside the sentences, in tiny.toml.
+Each part of the file is an exercise. Its solution is the part's text in tiny.txt, the reference. A test case is a small
+program that runs after the file: the lines x = Tiny(3.0), y = x * x, and forward(y), whose value is judged. tiny.toml
+has the programs, and the misconceptions, each a change of the part's text.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from ..cases import LARGE, ExerciseCall, ExerciseCase
 from ..exercise import Exercise, load_texts
 
 REFERENCE = (Path(__file__).parents[1] / "tiny.txt").read_text(encoding="utf-8")
-MARK = "# --- lesson "
+LESSON_MARK = "# --- lesson "  # begins the heading of each lesson's part in tiny.txt
+# In place of a learner's file: the library under the file's names. A learner's file is to give the same values.
 LIBRARY = """
 from naive_graph import Graph, cos, exp, log, sin, tanh
 Tiny, backward = Graph.Variable, Graph.backward
@@ -29,39 +31,42 @@ def forward(result):
 
 def tiny_text(lesson: int) -> str:
     """The reference as it is after a lesson."""
-    head, *parts = REFERENCE.split(MARK)
-    return MARK.join([head, *(each for each in parts if int(each.split(":")[0]) <= lesson)])
+    head, *parts = REFERENCE.split(LESSON_MARK)
+    return LESSON_MARK.join([head, *(part for part in parts if int(part.split(":")[0]) <= lesson)])
 
 
 @cache
-def _code(text: str) -> CodeType:
+def _compile_text(text: str) -> CodeType:
     return compile(text, "tiny.py", "exec")
 
 
 def run_tiny(answer: Any, arguments: tuple[str, ...]) -> Any:
-    """What the last line of a program gives that runs after the file. answer: its code, or a function that gives it."""
+    """Run the file, then the case's program, and return the value of its last line.
+
+    answer: the file's code, or a function that returns it. arguments: the program.
+    """
     *lines, last = arguments[0].splitlines()
     scope: dict[str, Any] = {"__name__": "tiny", "OPERANDS": []}
     for code in (answer() if callable(answer) else answer, compile("\n".join(lines), "tiny.py", "exec")):
         exec(code, scope)
     value = eval(last, scope)
-    return _order_told(value, scope["y"]) if last == "order(y)" else value
+    return _describe_order(value, scope["y"]) if last == "order(y)" else value
 
 
-def _order_told(nodes: Any, result: Any) -> Any:
-    """What is to be said of an order; several are right."""
+def _describe_order(nodes: Any, result: Any) -> Any:
+    """A description of a topological order, which is compared instead of the order, since several are right."""
     if not isinstance(nodes, list):
-        return [nodes] if isinstance(nodes, str) else nodes  # nobody says for themselves that it is right
-    due, place = {result: None}, {node: i for i, node in enumerate(nodes)}
-    waiting = [result]
-    for node in waiting:
-        waiting += [each for each in dict.fromkeys(node.last) if each not in due]
-        due.update(dict.fromkeys(node.last))
-    if len(place) < len(nodes):
+        return [nodes] if isinstance(nodes, str) else nodes  # in a list, so that a str is no description
+    needed, position = {result: None}, {node: i for i, node in enumerate(nodes)}
+    pending = [result]
+    for node in pending:  # grows during the loop
+        pending += [operand for operand in dict.fromkeys(node.last) if operand not in needed]
+        needed.update(dict.fromkeys(node.last))
+    if len(position) < len(nodes):
         return "a node stands twice"
-    if missing := [node for node in due if node not in place]:
+    if missing := [node for node in needed if node not in position]:
         return "the result is missing" if missing == [result] else "a node is missing"
-    early = any(place[operand] > place[node] for node in due for operand in node.last)
+    early = any(position[operand] > position[node] for node in needed for operand in node.last)
     return "a node stands before its operand" if early else f"operands first, {len(nodes)} nodes"
 
 
@@ -69,47 +74,48 @@ def _order_told(nodes: Any, result: Any) -> Any:
 
 
 def _programs(part: str) -> Iterator[str]:
-    """The programs of a part. {small} in one stands for each of the small formulas, and so on."""
+    """The programs of a part; one with {small} is repeated for each small formula in tiny.toml's words, and so on."""
     words: dict[str, list[str]] = load_texts()["tiny"]["words"]
     for program in load_texts()[part]["programs"]:
-        name = next((each for each in words if f"{{{each}}}" in program), "")
-        yield from (program.replace(f"{{{name}}}", each) for each in words.get(name, [""]))
+        name = next((word for word in words if f"{{{word}}}" in program), "")
+        yield from (program.replace(f"{{{name}}}", formula) for formula in words.get(name, [""]))
 
 
-def _case(program: str) -> ExerciseCase:
+def _make_case(program: str) -> ExerciseCase:
     special = load_texts()["tiny"]["special"].items()
-    told = frozenset(what for what, parts in special if any(part in program for part in parts))
-    nodes = [None] * (LARGE + 1 if "there are thousands of nodes" in told else 0)  # so more lines may run
-    return ExerciseCase(program.replace("\n", "\n    "), lambda real: ExerciseCall((program,), nodes), told)
+    features = frozenset(feature for feature, parts in special if any(part in program for part in parts))
+    # Only the number of nodes counts here: for a large graph run_answer allows more lines.
+    nodes = [None] * (LARGE + 1 if "there are thousands of nodes" in features else 0)
+    return ExerciseCase(program.replace("\n", "\n    "), lambda _: ExerciseCall((program,), nodes), features)
 
 
 @dataclass(frozen=True)
 class TinyPart(Exercise):
-    """A part of the file: a mistake changes its text alone, and what is asked is the code of the whole file."""
+    """A part of the file as an exercise: a misconception changes this part's text, and the whole file is run."""
 
-    before: str = ""  # the parts of earlier lessons
-    own_order: str = ""  # the learner's own, which is right: what a mistake does may depend on it
+    before: str = ""  # the text of the parts of earlier lessons
+    own_order: str = ""  # the source of the learner's `order`, on which the values of a misconception may depend
 
     def answer_with(self, mistake: str = "") -> CodeType:
         program = self.own_order + self.misconceptions[mistake].program if mistake else self.program
-        return _code(self.before + program)
+        return _compile_text(self.before + program)
 
 
-def _part(name: str, text: str, before: str = "") -> TinyPart:
+def _make_part(name: str, text: str, before: str = "") -> TinyPart:
     def solve(program: str) -> Any: ...
 
     solve.__name__ = name
-    return TinyPart(solve, lambda: map(_case, _programs(name)), call=run_tiny, text=text, before=before)
+    return TinyPart(solve, lambda: map(_make_case, _programs(name)), call=run_tiny, text=text, before=before)
 
 
-def _of_lesson(name: str, lesson: int) -> TinyPart:
-    before, mark, text = tiny_text(lesson).rpartition(MARK)
-    return _part(name, mark + text, before)
+def _make_lesson_part(name: str, lesson: int) -> TinyPart:
+    before, mark, text = tiny_text(lesson).rpartition(LESSON_MARK)
+    return _make_part(name, mark + text, before)
 
 
 TINY = [
-    *(_of_lesson(name, lesson) for name, lesson in load_texts()["tiny"]["parts"].items()),
-    _part("tiny_library", LIBRARY),
+    *(_make_lesson_part(name, lesson) for name, lesson in load_texts()["tiny"]["parts"].items()),
+    _make_part("tiny_library", LIBRARY),
 ]
 
 
@@ -117,10 +123,10 @@ TINY = [
 
 
 def graded_part(name: str) -> Exercise | None:
-    """The part of tiny.py with this name, on which a class can be graded; None for another name."""
+    """The part of tiny.py with this name, if a class can be graded on it; else None."""
     return next((part for part in TINY[:-1] if part.name == name), None)
 
 
 def as_cell(file: str) -> tuple[list[str], str]:
-    """A learner's file as the cell of a notebook, and what is asked of it: an answer is called, and gives its code."""
+    """A learner's file as the cells of a notebook, and the answer's expression there: a call of it gives the code."""
     return [f"tiny = compile({file!r}, 'tiny.py', 'exec')"], "tiny.replace"

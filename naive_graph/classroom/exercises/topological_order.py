@@ -1,4 +1,7 @@
-"""Two walks over a graph: Kahn's order, and everything that a node depends on."""
+"""Exercises of lesson 2: Kahn's topological order, and the nodes that a node depends on.
+
+A solution's docstring is the statement that learners read; a generator yields the test cases, or their arguments.
+"""
 
 from __future__ import annotations
 
@@ -48,39 +51,39 @@ def kahn(nodes):
     return listed
 
 
-def _ordered(case: ExerciseCase, value: Any) -> str | None:
-    """What is wrong with an order of the nodes of a case."""
+def _order_complaint(case: ExerciseCase, value: Any) -> str | None:
+    """What is wrong with a topological order of a case's nodes; None if nothing is."""
     recipe = case.recipe
     assert recipe is not None
     if recipe.is_cyclic:
         return None if value is None else "there is a cycle, so None is asked for"
     if value is None:
         return "None says that there is a cycle, and there is none"
-    if (told := _listed(value, set(range(recipe.size)))) is not None:
-        return told
-    place = {each["node"]: i for i, each in enumerate(value)}
-    late = {place[operand] > place[node] for node in place for operand in recipe.operands(node)}
-    told = "every user stands before its operands" if False not in late else "a user stands before its operand"
-    return told if True in late else None
+    if (complaint := _list_complaint(value, set(range(recipe.size)))) is not None:
+        return complaint
+    position = {entry["node"]: i for i, entry in enumerate(value)}
+    late = {position[operand] > position[node] for node in position for operand in recipe.operands(node)}
+    complaint = "every user stands before its operands" if False not in late else "a user stands before its operand"
+    return complaint if True in late else None
 
 
-def _listed(value: Any, due: Set[int]) -> str | None:
-    """What is wrong with a list that should hold certain nodes, each once."""
+def _list_complaint(value: Any, expected: Set[int]) -> str | None:
+    """What is wrong with a list that should hold the nodes with these indices, each once; None if nothing is."""
     if not isinstance(value, list):
         return "it is not a list"
-    if not all(isinstance(each, dict) and "node" in each for each in value):
+    if not all(isinstance(entry, dict) and "node" in entry for entry in value):
         return "there is something in the list that is not one of the nodes"
-    found = [each["node"] for each in value]
-    if len(set(found)) < len(found):
+    indices = [entry["node"] for entry in value]
+    if len(set(indices)) < len(indices):
         return "a node is listed twice"
-    if due - set(found):
+    if expected - set(indices):
         return "a node is missing"
-    return "there is a node too many" if set(found) - due else None
+    return "there is a node too many" if set(indices) - expected else None
 
 
 def _kahn_cases() -> Iterator[ExerciseCase]:
-    asked = [GraphRecipe(()), *small_graphs(), *CYCLES, *random_graphs(40), *many_path_graphs()]
-    for seed, recipe in enumerate(asked):
+    recipes = [GraphRecipe(()), *small_graphs(), *CYCLES, *random_graphs(40), *many_path_graphs()]
+    for seed, recipe in enumerate(recipes):
         recipe, _ = recipe.shuffle_operators(seed)
         order = sorted(range(recipe.size), key=lambda place: random.Random(seed * 100 + place).random())
         if recipe.size > 1 and order == sorted(order):
@@ -92,7 +95,7 @@ def _kahn_cases() -> Iterator[ExerciseCase]:
         yield graph_case(recipe, arrange, f", given as [{names_text(order)}]", names=naming_mode(seed, recipe.size))
 
 
-KAHN = Exercise(kahn, _kahn_cases, complaint=_ordered)
+KAHN = Exercise(kahn, _kahn_cases, complaint=_order_complaint)
 
 
 def depends_on(y):
@@ -111,15 +114,16 @@ def depends_on(y):
 
 
 def _depends_cases() -> Iterator[ExerciseCase]:
-    for seed, known in enumerate([*many_graphs(40), chain(5000)]):
-        recipe, new = known.shuffle_operators(seed) if known.size < LARGE else (known, range(known.size))
-        for target in [new[place] for place in (choose_targets(known) if known.size < 40 else [known.size - 1])]:
-            told = "" if recipe.size > LARGE else f", y = {name_by_index(target)}"
+    for seed, original in enumerate([*many_graphs(40), chain(5000)]):
+        size = original.size
+        recipe, new_index = original.shuffle_operators(seed) if size < LARGE else (original, range(size))
+        for target in [new_index[index] for index in (choose_targets(original) if size < 40 else [size - 1])]:
+            suffix = "" if size > LARGE else f", y = {name_by_index(target)}"
 
             def arrange(nodes: list[Any], partials: Any, target: int = target) -> tuple[Any, ...]:
                 return (nodes[target],)
 
-            yield graph_case(recipe, arrange, told, target, names=naming_mode(seed, recipe.size))
+            yield graph_case(recipe, arrange, suffix, target, names=naming_mode(seed, recipe.size))
 
 
-DEPENDS_ON = Exercise(depends_on, _depends_cases, complaint=lambda case, value: _listed(value, case.due))
+DEPENDS_ON = Exercise(depends_on, _depends_cases, complaint=lambda case, value: _list_complaint(value, case.reachable))

@@ -1,4 +1,6 @@
-"""Lesson 16a: a window of weights slides over a picture, and the slopes come back the same way.
+"""Exercises of lesson 16a: convolution of a picture with a kernel, and the gradients of convolution and max pooling.
+
+A solution's docstring is the statement that learners read; a generator yields the test cases, or their arguments.
 
 A picture, a kernel, a result and its slopes are lists of rows of numbers.
 """
@@ -11,8 +13,6 @@ from typing import Any
 
 from ..cases import make_random
 from ..exercise import Exercise
-
-Rows = list[list[float]]
 
 
 def convolve(x, w, stride, padding):
@@ -95,48 +95,54 @@ def pool_gradient(x, delta, size):
 
 # --- cases ----------------------------------------------------------------------
 
-# Rows and columns of the picture, those of the kernel, the stride, the padding.
-SIZES = (
+# (picture rows, picture columns, kernel rows, kernel columns, stride, padding)
+CONVOLUTIONS = (
     (1, 1, 1, 1, 1, 0), (2, 2, 1, 1, 1, 0), (2, 2, 2, 2, 1, 0), (2, 3, 2, 2, 1, 0), (3, 3, 2, 2, 1, 0),
     (2, 2, 2, 2, 1, 1), (3, 3, 1, 1, 2, 0), (4, 4, 2, 2, 2, 0), (3, 4, 1, 2, 1, 0), (5, 5, 3, 3, 1, 0),
     (3, 3, 3, 3, 1, 1), (5, 4, 2, 2, 2, 0), (5, 5, 3, 3, 2, 1), (7, 7, 3, 3, 2, 0), (5, 6, 3, 3, 1, 2),
     (1, 3, 1, 2, 1, 1), (4, 4, 3, 2, 1, 0), (8, 8, 3, 3, 2, 0), (7, 8, 2, 2, 3, 1),
 )  # fmt: skip
-# Rows and columns of the picture, the size of the windows, the smallest number.
-POOLED = ((2, 4, 2, 0), (4, 4, 2, 0), (3, 3, 3, -10), (5, 4, 2, -1), (4, 6, 2, -5), (6, 6, 3, 0), (8, 8, 2, -1))
+# (picture rows, picture columns, window size, smallest number)
+POOLINGS = ((2, 4, 2, 0), (4, 4, 2, 0), (3, 3, 3, -10), (5, 4, 2, -1), (4, 6, 2, -5), (6, 6, 3, 0), (8, 8, 2, -1))
 
 
-def _rows(chance: random.Random, rows: int, columns: int) -> list[list[int]]:
+def _random_rows(chance: random.Random, rows: int, columns: int) -> list[list[int]]:
     return [[1 + int(chance.random() * 9) for _ in range(columns)] for _ in range(rows)]
 
 
-def _slid() -> Iterator[tuple[Any, ...]]:
-    """(x, w, delta, stride, padding)."""
+def _convolutions() -> Iterator[tuple[Any, ...]]:
+    """Yield (x, w, delta, stride, padding), where delta has the shape of the result."""
     chance = make_random(17)
-    for tall, wide, high, broad, stride, padding in SIZES:
-        p, q = ((n + 2 * padding - k) // stride + 1 for n, k in ((tall, high), (wide, broad)))
-        yield *(_rows(chance, *each) for each in ((tall, wide), (high, broad), (p, q))), stride, padding
+    for rows, columns, kernel_rows, kernel_columns, stride, padding in CONVOLUTIONS:
+        sides = ((rows, kernel_rows), (columns, kernel_columns))
+        result = ((n + 2 * padding - k) // stride + 1 for n, k in sides)
+        shapes = ((rows, columns), (kernel_rows, kernel_columns), tuple(result))
+        yield *(_random_rows(chance, *shape) for shape in shapes), stride, padding
 
 
-def _cases_without_padding() -> Iterator[tuple[Any, ...]]:
-    return ((x, w, delta, stride) for x, w, delta, stride, padding in _slid() if not padding)
+def _convolutions_without_padding() -> Iterator[tuple[Any, ...]]:
+    return ((x, w, delta, stride) for x, w, delta, stride, padding in _convolutions() if not padding)
 
 
-def _pooled() -> Iterator[tuple[Any, ...]]:
+def _poolings() -> Iterator[tuple[Any, ...]]:
     for x in ([[3, 1], [2, 2]], [[1, 4], [3, 2]], [[2, 7], [7, 1]], [[-3, -2], [-1, -4]]):
         yield x, [[5]], 2
     yield [[3, 8]], [[5, 6]], 1
     chance = make_random(18)
-    for tall, wide, size, low in POOLED:
-        x = [[low + each for each in row] for row in _rows(chance, tall, wide)]
-        yield x, _rows(chance, tall // size, wide // size), size
+    for rows, columns, size, smallest in POOLINGS:
+        x = [[smallest + number for number in row] for row in _random_rows(chance, rows, columns)]
+        yield x, _random_rows(chance, rows // size, columns // size), size
 
 
-CONVOLVE = Exercise(convolve, lambda: ((x, w, stride, padding) for x, w, _, stride, padding in _slid()))
-INPUT_GRADIENT = Exercise(
-    input_gradient, lambda: ((delta, w, stride, len(x), len(x[0])) for x, w, delta, stride in _cases_without_padding())
-)
-KERNEL_GRADIENT = Exercise(
-    kernel_gradient, lambda: ((x, delta, stride, len(w), len(w[0])) for x, w, delta, stride in _cases_without_padding())
-)
-POOL_GRADIENT = Exercise(pool_gradient, _pooled)
+def _input_gradient_cases() -> Iterator[tuple[Any, ...]]:
+    return ((delta, w, stride, len(x), len(x[0])) for x, w, delta, stride in _convolutions_without_padding())
+
+
+def _kernel_gradient_cases() -> Iterator[tuple[Any, ...]]:
+    return ((x, delta, stride, len(w), len(w[0])) for x, w, delta, stride in _convolutions_without_padding())
+
+
+CONVOLVE = Exercise(convolve, lambda: ((x, w, stride, padding) for x, w, _, stride, padding in _convolutions()))
+INPUT_GRADIENT = Exercise(input_gradient, _input_gradient_cases)
+KERNEL_GRADIENT = Exercise(kernel_gradient, _kernel_gradient_cases)
+POOL_GRADIENT = Exercise(pool_gradient, _poolings)
