@@ -24,6 +24,8 @@ from .exercises.tiny import graded_part
 from .handed_in import MOST_BYTES, STAMP, TINY
 from .mark_tables import IDS, ids_csv, read_ids
 
+# Paths in the ZIPs: Ada Lovelace_123_assignsubmission_file_/kahn.ipynb of Moodle, and of Canvas
+# lovelaceada_LATE_123_456_kahn-1.ipynb, with the numbers of the student and of the upload.
 MOODLE = re.compile(r"(?:.*/)?([^/]+)_(\d{1,18})_assignsubmission_(?:file|onlinetext)(?:_?/(?:.*/)?|_)([^/]+)")
 CANVAS = re.compile(r"(?:.*/)?([^/]+?)(_LATE)?_(\d{1,18})_(\d{1,18})_([^/]+)")
 RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)  # no folder's name on Windows

@@ -42,7 +42,7 @@ class Stream(NamedTuple):
 
 @dataclass
 class StreamOperator:
-    """An operator of the dataflow graph: it fires when each of its input streams holds a sample."""
+    """An operator of the dataflow graph: it fires when each of its input streams holds a sample, or a full window."""
 
     name: str
     kind: str  # copy, forward, loss, backward; of a splitjoin: duplicate, roundrobin, dilate, join, its workers' kind;
@@ -55,7 +55,7 @@ class StreamOperator:
 
 
 def part_by_operator(partition: Sequence[Sequence[str]]) -> dict[str, int]:
-    """Map each operator to the number of its part."""
+    """Map each operator's name to the index of its part in a partition."""
     return {name: number for number, names in enumerate(partition) for name in names}
 
 
@@ -122,8 +122,8 @@ class Dataflow:
     def stages(self, partition: Sequence[Sequence[str]] | None = None) -> dict[str, int]:
         """The pipeline stage of each operator: the maximum of its sources' stages, plus 1 for those in another part.
 
-        partition: groups of operators that one worker runs; each operator a
-        group of its own if none is given. Source: longest path by Kahn's order.
+        partition: groups of operators, each run by one worker; by default each operator is a
+        group of its own. A stage is the length of the longest path to an operator, counted in changes of the group.
         """
         part = part_by_operator(partition or [[operator] for operator in self.operators])
         stage_of: dict[str, int] = {}
@@ -156,7 +156,7 @@ class Dataflow:
             f"{kinds.get(operator.kind, '')}{operator.name}({', '.join(operator.inputs)});"
             for operator in self.operators.values()
         ]
-        outer = "; ".join(f"{way} {', '.join(ends[way])}" for way in ("output", "input") if ends[way])
+        outer = "; ".join(f"{end} {', '.join(ends[end])}" for end in ("output", "input") if ends[end])
         return "\n".join([f"composite {self.name}({outer}) {{", *weights, *streams, *calls, "}"])
 
 
@@ -199,7 +199,7 @@ def _connect_forward(flow: Dataflow, placed: LayerInNetwork, last: int) -> None:
 def _connect_backward(flow: Dataflow, placed: LayerInNetwork, result: str) -> None:
     """Connect a layer's BComp: its inputs besides the gradient, and its output."""
     number, shape, name = placed.number, placed.input_shape, f"BComp{placed.number}"
-    if placed.layer.keeps:
+    if placed.layer.saves_residual:
         flow.connect(f"F{number}_B{number}", f"FComp{number}", name, placed.output_shape)
     if placed.layer.needs_input_for_backward and number > 1:
         flow.connect(f"F{number - 1}_B{number}", f"FComp{number - 1}", name, shape)

@@ -16,7 +16,7 @@ from ..errors import SequentialError
 from .layer_args import REQUIRED, Field, bind, int_at_least, int_pair, one_of, positive_fraction, zero_or_one
 
 Shape = tuple[int, ...]
-MOST = 100_000_000  # the largest array: 0.8 GB
+MAX_SIZE = 100_000_000  # the largest array: 0.8 GB
 
 
 class Layer:
@@ -25,7 +25,7 @@ class Layer:
     fields: ClassVar[tuple[Field, ...]] = ()
     __signature__: ClassVar[inspect.Signature]
     needs_input_for_backward = False  # whether its backward needs the layer's input
-    keeps = False  # whether its forward saves a residual (output or mask) for its backward
+    saves_residual = False  # whether its forward saves a residual (such as a mask) for its backward
 
     def __init_subclass__(cls) -> None:
         """Set the signature that `help` and editors show."""
@@ -152,7 +152,7 @@ class Activation(Layer):
     """
 
     fields = (Field("activation", one_of("relu", "sigmoid", "softmax")),)
-    keeps = True
+    saves_residual = True
 
 
 class Dropout(Layer):
@@ -163,7 +163,7 @@ class Dropout(Layer):
     """
 
     fields = (Field("rate", positive_fraction),)
-    keeps = True
+    saves_residual = True
 
 
 LAYERS: dict[str, type[Layer]] = {
@@ -206,10 +206,9 @@ class LayerInNetwork:
         self.output_shape = layer.output_shape(input_shape)
         self.weight_shapes = layer.weight_shapes(input_shape)
         for shape in (self.output_shape, *self.weight_shapes.values()):
-            if math.prod(shape) > MOST:
-                raise SequentialError(
-                    "SHAPE", f"{layer!r} would need an array of {format_shape(shape)}: more than {MOST:,} numbers."
-                )
+            if math.prod(shape) > MAX_SIZE:
+                says = f"{layer!r} would need an array of {format_shape(shape)}: more than {MAX_SIZE:,} numbers."
+                raise SequentialError("SHAPE", says)
         if previous is not None:
             previous.next = self
 

@@ -176,16 +176,16 @@ def partition(flow: Dataflow, workers: int, costs: Costs) -> Partition:
     )
 
 
-def measure_and_partition(network: Network, workers: int, pays: bool = True) -> tuple[Partition, Costs]:
+def measure_and_partition(network: Network, workers: int, allow_fewer: bool = True) -> tuple[Partition, Costs]:
     """Partition a network for fast training, by costs that are measured now; return the partition and the costs.
 
     `network.blocks` is set so that groups pass in enough blocks to keep all workers busy with two groups under way.
-    pays: use fewer workers where those are faster.
+    allow_fewer: use fewer workers if those are faster.
     """
     network.blocks = max(1, -(-workers // 2))
     flow = split_large_operators(network, workers)
     costs = measure_costs(network, flow, 3)
-    return partition(flow, workers, costs if pays else replace(costs, lock=0.0)), costs
+    return partition(flow, workers, costs if allow_fewer else replace(costs, lock=0.0)), costs
 
 
 def split_large_operators(network: Network, workers: int) -> Dataflow:

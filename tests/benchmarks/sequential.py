@@ -153,7 +153,7 @@ def beside_prediction(counts, plot):
         measured_ones = []
         for kind in ("threads", "Dask"):
             for count in counts:
-                chosen, costs = measure_and_partition(model, count, pays=False)  # whether it pays or not
+                chosen, costs = measure_and_partition(model, count, allow_fewer=False)
                 spread = replace(chosen, seconds=[each * stretch(costs, chosen) for each in chosen.seconds])
                 took, busy, serial = beside_a_fit(model, kind, chosen, x, y)
                 said = len(x) * serial / simulate(model, chosen.flow, spread, costs, len(x)).seconds
