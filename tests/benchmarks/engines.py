@@ -113,7 +113,7 @@ def moons_step(points, labels, weights):
 
 
 def digits_rows() -> None:
-    for size in (32, 64):
+    for size in (32, 64, 512, 4096):
         data = digits(size)
         others = {"torch": peers.torch_digits(*data), "jax jit": peers.jax_digits(*data)}
         with Graph.scratch():

@@ -33,7 +33,6 @@ from .operators import largest_of
 from .schedule import ONE, DenseLayer, Outer, Section, Step, operands_of, schedule_section, sections
 
 BLOCK = 64  # samples of a block: they are computed together
-TWO = 2 * LANES  # samples that a layer computes at once: lines are padded to a multiple
 WIDE = 12  # a scalar dot of more terms calls a kernel: straight-line code would be long
 SHORT_LOOP = 128  # the most operands of a descent's step that becomes a loop in registers, by LLVM's optimiser
 PARAMETERS = "ptr %values, ptr %scalars, ptr %base, i64 %count, ptr %kernels, ptr %sums, ptr %terms"
@@ -169,7 +168,7 @@ class Generator:
         for number in range(1, len(ir.samples)):
             mine = [row for row in leaves if self.groups[row] == number]
             hidden = any(isinstance(ir.sources.get(row), Lanes) for row in mine)
-            block = min(BLOCK, -(-ir.samples[number] // TWO) * TWO) if hidden else BLOCK
+            block = min(BLOCK, -(-ir.samples[number] // LANES) * LANES) if hidden else BLOCK
             group = Group(ir.samples[number] if hidden else 0, block, hidden or len(by_group[number]) > 1)
             group.fed = [row for row in mine if isinstance(ir.sources.get(row), FedInput)]
             self.group[number] = group
@@ -448,7 +447,7 @@ class Generator:
         for row in group.slots:
             source = self.ir.sources.get(row)
             if isinstance(source, Lanes) and not source.constant:
-                fill = [source.sources[-1]] * (-len(source.sources) % TWO)
+                fill = [source.sources[-1]] * (-len(source.sources) % LANES)
                 for lane, lane_source in enumerate([*source.sources, *fill]):
                     if isinstance(lane_source, FedInput):
                         from_scalars.append((group.place(row, lane), self.fed_slot[lane_source.row]))
@@ -494,19 +493,17 @@ class Generator:
         self._copy("%scalars", "%scalars", from_scalars)
 
     def _outer(self, tile: Outer, group: Group) -> list[tuple[str, str]]:
-        lefts, rights, pairs = tile.lefts, tile.rights, len(tile.lefts[0])
-        to = [self.slots[line[0]] for line in tile.results]
-        if len(lefts) % 2:
-            lefts, to = [*lefts, lefts[-1]], [*to, self._reserve_slots(-(-len(rights) // LANES) * LANES)]
-        full = [*rights, *[rights[-1]] * (-len(rights) % LANES)]
-        ls, rs = (self.table(group.slots[x] * group.block for line in side for x in line) for side in (lefts, full))
-        rows = sorted({x for side in (tile.lefts, rights) for line in side for x in line})
+        pairs, to = len(tile.lefts[0]), self.table(self.slots[line[0]] for line in tile.results)
+        rights = [*tile.rights, *[tile.rights[-1]] * (-len(tile.rights) % LANES)]
+        sides = [[x for line in side for x in line] for side in (tile.lefts, rights)]
+        ls, rs = (self.table(group.slots[x] * group.block for x in side) for side in sides)
+        rows = sorted({x for side in sides for x in side})
         cleared = self.table(group.slots[x] * group.block for x in rows)
         return [
             ("clear", f"ptr {cleared}, i64 {len(rows)}, ptr {{base}}, i64 {{count}}"),
             (
                 "outer",
-                f"ptr {ls}, ptr {rs}, ptr {self.table(to)}, i64 {len(lefts)}, i64 {len(rights)}, i64 {pairs}, "
+                f"ptr {ls}, ptr {rs}, ptr {to}, i64 {len(tile.lefts)}, i64 {len(tile.rights)}, i64 {pairs}, "
                 "ptr {sums}, ptr {base}, i64 {done}, i64 {count}",
             ),
         ]

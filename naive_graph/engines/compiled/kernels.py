@@ -27,7 +27,9 @@ from ..llvm.writer import IOTA, LANES, VECTOR, FunctionWriter
 
 
 def dense_kernel() -> str:
-    """y[j] = bias[j] + sum over k of w[j][k] * x[k], in register tiles of four outputs and sixteen samples.
+    """y[j] = bias[j] + sum over k of w[j][k] * x[k], in register tiles of four outputs and eight samples.
+
+    So the sums stay in registers on every processor: with AVX2 these are 8 of 16 registers.
 
     begin: the slot of the first bias in `scalars`. wtab: where the weights of each output begin; their stride is
     `step`. xtab, ytab: offsets of the lines of inputs and outputs. outputs: a multiple of 4.
@@ -36,7 +38,7 @@ def dense_kernel() -> str:
         "define void @dense(ptr %w, ptr %wtab, ptr %scalars, i64 %begin, ptr %xtab, ptr %ytab, "
         "i64 %outputs, i64 %inputs, i64 %step, ptr %base, i64 %count)"
     )
-    tall, wide = 4, 2
+    tall = 4
     bias = f.at("%scalars", "%begin")
 
     def outputs(j: str, _: list[str]) -> None:
@@ -47,23 +49,18 @@ def dense_kernel() -> str:
 
         def samples(i: str, _: list[str]) -> None:
             def terms(k: str, sums: list[str]) -> list[str]:
-                line = f.at("%base", f.load_index("%xtab", k))
-                x = [f.load(line, f.let(f"add i64 {i}, {LANES * r}"), VECTOR) for r in range(wide)]
-                off = f.let(f"mul i64 {k}, %step")
-                made = []
-                for n in range(tall):
-                    w = f.splat(f.load(rows[n], off))
-                    for r in range(wide):
-                        product = f.let(f"fmul {VECTOR} {w}, {x[r]}")
-                        made.append(f.let(f"fadd {VECTOR} {sums[n * wide + r]}, {product}"))
+                x = f.load(f.at("%base", f.load_index("%xtab", k)), i, VECTOR)
+                off, made = f.let(f"mul i64 {k}, %step"), []
+                for row, old in zip(rows, sums):
+                    product = f.let(f"fmul {VECTOR} {f.splat(f.load(row, off))}, {x}")
+                    made.append(f.let(f"fadd {VECTOR} {old}, {product}"))
                 return made
 
-            begun = [(VECTOR, biases[n // wide]) for n in range(tall * wide)]
-            sums = f.loop(0, "%inputs", 1, begun, terms)
-            for n in range(tall * wide):
-                f.store(sums[n], ys[n // wide], f.let(f"add i64 {i}, {n % wide * LANES}"), VECTOR)
+            sums = f.loop(0, "%inputs", 1, [(VECTOR, value) for value in biases], terms)
+            for y, value in zip(ys, sums):
+                f.store(value, y, i, VECTOR)
 
-        f.loop(0, "%count", LANES * wide, [], samples)
+        f.loop(0, "%count", LANES, [], samples)
 
     f.loop(0, "%outputs", tall, [], outputs)
     return str(f)
@@ -72,7 +69,7 @@ def dense_kernel() -> str:
 def outer_kernel() -> str:
     """sums[to[j] + k] (+)= the sum over the samples, and over some pairs of lines, of left[j] * right[k].
 
-    lefts: a multiple of 2; rights: the table is padded to a multiple of 8. The lines must be 0 beyond the last sample.
+    rights: the table is padded to a multiple of 8. The lines must be 0 beyond the last sample.
     done: how many samples came before this block; if 0, the sums start from 0 (= instead of +=).
     """
     f = FunctionWriter(
@@ -88,38 +85,30 @@ def outer_kernel() -> str:
                     offset = f.let(f"mul i64 {f.let(f'add i64 {row}, {n}')}, %pairs")
                     return f.at("%base", f.load_index(table, f.let(f"add i64 {offset}, {p}")))
 
-                left, right = [line("%ltab", j, n) for n in range(2)], [line("%rtab", k, n) for n in range(LANES)]
+                left, right = line("%ltab", j, 0), [line("%rtab", k, n) for n in range(LANES)]
 
                 def samples(i: str, sums: list[str]) -> list[str]:
-                    xs, made = [f.load(pointer, i, VECTOR) for pointer in left], []
-                    for n in range(LANES):
-                        y = f.load(right[n], i, VECTOR)
-                        for x, old in zip(xs, sums[2 * n : 2 * n + 2]):
-                            made.append(
-                                f.let(f"call {VECTOR} @llvm.fma.v8f64({VECTOR} {x}, {VECTOR} {y}, {VECTOR} {old})")
-                            )
-                    return made
+                    x, ys = f.load(left, i, VECTOR), [f.load(pointer, i, VECTOR) for pointer in right]
+                    return [
+                        f.let(f"call {VECTOR} @llvm.fma.v8f64({VECTOR} {x}, {VECTOR} {y}, {VECTOR} {old})")
+                        for y, old in zip(ys, sums)
+                    ]
 
                 return f.loop(0, "%count", LANES, [(VECTOR, accumulator) for accumulator in sums], samples)
 
-            sums = f.loop(0, "%pairs", 1, [(VECTOR, "zeroinitializer")] * (2 * LANES), pairs)
+            sums = f.loop(0, "%pairs", 1, [(VECTOR, "zeroinitializer")] * LANES, pairs)
+            total = f.let(f"call {VECTOR} @add_across({', '.join(f'{VECTOR} {accumulator}' for accumulator in sums)})")
             left_over = f.splat(f.let(f"sub i64 %rights, {k}"), "i64")
             mask = f.let(f"icmp slt <{LANES} x i64> {IOTA}, {left_over}")
-            for n in range(2):
-                total = f.let(
-                    f"call {VECTOR} @add_across({', '.join(f'{VECTOR} {accumulator}' for accumulator in sums[n::2])})"
-                )
-                address = f.at("%sums", f.let(f"add i64 {k}, {f.load_index('%to', f.let(f'add i64 {j}, {n}'))}"))
-                old = f.load(address, 0, VECTOR)
-                begun = f.let(f"select i1 {fresh}, {VECTOR} zeroinitializer, {VECTOR} {old}")
-                new = f.let(
-                    f"select <{LANES} x i1> {mask}, {VECTOR} {f.let(f'fadd {VECTOR} {begun}, {total}')}, {VECTOR} {old}"
-                )
-                f.store(new, address, 0, VECTOR)
+            address = f.at("%sums", f.let(f"add i64 {k}, {f.load_index('%to', j)}"))
+            old = f.load(address, 0, VECTOR)
+            begun = f.let(f"select i1 {fresh}, {VECTOR} zeroinitializer, {VECTOR} {old}")
+            new = f.let(f"fadd {VECTOR} {begun}, {total}")
+            f.store(f.let(f"select <{LANES} x i1> {mask}, {VECTOR} {new}, {VECTOR} {old}"), address, 0, VECTOR)
 
         f.loop(0, "%rights", LANES, [], rights)
 
-    f.loop(0, "%lefts", 2, [], lefts)
+    f.loop(0, "%lefts", 1, [], lefts)
     return str(f)
 
 
@@ -203,7 +192,7 @@ def feed_kernel() -> str:
     fed: for each leaf the address of its first sample in the caller's array, and the stride in bytes.
     """
     f = FunctionWriter("define void @feed(ptr %table, i64 %many, ptr %fed, ptr %base, i64 %first, i64 %count)")
-    end = f.let(f"and i64 {f.let(f'add i64 %count, {2 * LANES - 1}')}, -{2 * LANES}")
+    end = f.let(f"and i64 {f.let(f'add i64 %count, {LANES - 1}')}, -{LANES}")
     last = f.let("sub i64 %count, 1")
 
     def leaf(k: str, _: list[str]) -> None:
