@@ -24,7 +24,7 @@ from ..core.origin import user_stacklevel
 from ..core.plan import Plan, plan_for
 from ..core.rules import BY_NUMBER
 from ..core.tables import PLACEHOLDER, Tables
-from ..engines.compiled.runs import PATIENCE, SOON, choose, has_samples
+from ..engines.compiled.runs import PATIENCE, SOON, choose
 from ..engines.direct import engine as direct
 from ..engines.llvm.compile import llvmlite
 from ..engines.llvm.emit import NotCompilable
@@ -175,7 +175,7 @@ class CompiledBackend(ReferenceBackend):
         engine = asked.engine
         places = self.weights.places if self.weights is not None else None
         self.lowering = Lowering(self.tables, self.rows, self.wrt, self.batched, find=engine != "runs", places=places)
-        if engine == "runs" and has_samples(self.lowering.ir):
+        if engine == "runs" and self.lowering.ir.has_samples:
             message = "Level runs have no samples, and inputs of this Program are fed a batch. Compiled code runs it."
             warnings.warn(EngineWarning(message), stacklevel=user_stacklevel())
             engine = "compiled"

@@ -44,23 +44,16 @@ class StraightLineCode(StraightLineFunction):
     """Straight-line code over scalars, or over vectors of samples if the module is eight wide."""
 
     def operand(self, value: Any) -> str:
-        if not isinstance(value, Emitted) or value.place is None:
-            return super(StraightLineFunction, self).operand(value)
-        array, index = value.place
-        if array == "base" or self.module.width == 1:
-            return self.line(
-                f"load {self.module.float_type}, ptr {self.line(self._address(array, index)).name}, align 8"
-            ).name
-        number = self.line(f"load double, ptr {self.line(self._address(array, index)).name}, align 8").name
+        is_scalar = isinstance(value, Emitted) and value.place is not None and value.place[0] != "base"
+        if not is_scalar or self.module.width == 1:
+            return super().operand(value)
+        number = self.line(f"load double, ptr {self.line(self._address(*value.place)).name}, align 8").name
         first = self.line(f"insertelement {VECTOR} poison, double {number}, i64 0").name
         return self.line(f"shufflevector {VECTOR} {first}, {VECTOR} poison, {SPLAT}").name
 
     def _address(self, array: str, index: int) -> str:
-        if array == "base":
-            return (
-                f"getelementptr double, ptr {self.line(f'getelementptr double, ptr %base, i64 {index}').name}, i64 %i"
-            )
-        return f"getelementptr double, ptr %{array}, i64 {index}"
+        address = super()._address(array, index)
+        return f"getelementptr double, ptr {self.line(address).name}, i64 %i" if array == "base" else address
 
     def dot(self, pairs: Sequence[tuple[Any, Any]]) -> Any:
         """Emit a sum of products, added from the left."""
@@ -124,7 +117,7 @@ class Generator:
         self.tables: dict[tuple[int, ...], str] = {}
         self.constants = ir.constants
         short = len(ir.operands) <= SHORT_LOOP and not any(map(self._is_wide, range(len(ir))))
-        self.in_registers = bool(carried) and len(ir.samples) == 1 and short
+        self.in_registers = bool(carried) and short and not ir.has_samples
         self.size = 0
         self.sections = sections(ir, wanted)
         self.initial: list[tuple[int, float]] = []

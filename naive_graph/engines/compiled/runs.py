@@ -36,10 +36,6 @@ PATIENCE = 4_000
 SOON = 1_000  # executions after which a Program checks again whether its code is ready
 
 
-def has_samples(ir: IR) -> bool:
-    return len(ir.samples) > 1
-
-
 def choose(
     ir: IR, wanted: Sequence[int], carried: Sequence[int] = (), engine: str | None = None
 ) -> tuple[Runnable, Callable[[], Runnable] | None]:
@@ -47,7 +43,7 @@ def choose(
 
     engine: "runs" or "compiled" if the user named one. See `CompiledPlan` for the other parameters.
     """
-    if engine == "compiled" or has_samples(ir) or (engine is None and len(ir.operands) <= FEW_OPERANDS):
+    if engine == "compiled" or ir.has_samples or (engine is None and len(ir.operands) <= FEW_OPERANDS):
         return CompiledPlan(ir, wanted, carried), None
     runs = LevelRuns(ir, wanted, carried)
     if engine == "runs" or len(ir.operands) > MOST_OPERANDS:

@@ -90,6 +90,10 @@ class IR:
     def columns(self) -> PlanColumns:
         return PlanColumns(self.kinds, self.starts, self.operands, self.groups)
 
+    @property
+    def has_samples(self) -> bool:
+        return len(self.samples) > 1
+
     def of(self, row: int) -> list[int]:
         """The operands of a row."""
         operands: list[int] = self.operands[self.starts[row] : self.starts[row + 1]].tolist()

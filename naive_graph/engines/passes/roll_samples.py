@@ -62,7 +62,7 @@ def lanes(ir: IR, wanted: Array, keep: Array, alone: Sequence[int] = ()) -> tupl
     """
     now = {int(row): Sample(int(row), NONE) for row in (*wanted, *keep)}
     for by_identity in (True, False):
-        if len(ir.samples) > 1:
+        if ir.has_samples:
             break
         while len(ir.samples) <= MOST_GROUPS:
             seen = WantedRows(*([now[int(row)].row for row in rows] for rows in (wanted, keep, alone)))
