@@ -13,8 +13,7 @@ from ..core.plan import Plan
 from ..core.sweep import Evaluated, Finished, forward_sweep, reverse_sweep
 from .llvm.compile import assembly as assembled
 from .llvm.emit import compiling
-from .llvm.functions import Module
-from .llvm.writer import StraightLineFunction
+from .llvm.functions import Module, StraightLineFunction
 
 
 def ir(plan: Plan) -> str:

@@ -29,8 +29,7 @@ from ..core.sweep import Evaluated, Finished, forward_sweep, reverse_sweep
 from ..core.tables import CONSTANT, Tables
 from ..engines.llvm.compile import compiled, place
 from ..engines.llvm.emit import NotCompilable
-from ..engines.llvm.functions import Module
-from ..engines.llvm.writer import StraightLineFunction
+from ..engines.llvm.functions import Module, StraightLineFunction
 from ..engines.select import LARGEST, Setting, engine_named, is_short
 
 KEY, COMING = "quick", "quick, when its code is there"

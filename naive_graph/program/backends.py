@@ -24,7 +24,8 @@ from ..core.origin import user_stacklevel
 from ..core.plan import Plan, plan_for
 from ..core.rules import BY_NUMBER
 from ..core.tables import PLACEHOLDER, Tables
-from ..engines.compiled.runs import PATIENCE, SOON, choose
+from ..engines.compiled.plan import CompiledPlan, Runnable
+from ..engines.compiled.runs import LevelRuns
 from ..engines.direct import engine as direct
 from ..engines.llvm.compile import llvmlite
 from ..engines.llvm.emit import NotCompilable
@@ -38,6 +39,30 @@ Found = tuple[list[Any], list[Any], bool]
 MOST_ROWS = 2_500_000  # of a plan that goes through the passes: some 1.2 us and 300 bytes for each
 PER_SLOPE = 10  # rows that take as long there as one derivative that is handed out
 WIDEST = 4096  # operands of a product or a logsumexp there: they are written out in Python
+FEW_OPERANDS = 1_600  # compiled before the first call: LLVM takes some 0.1 s for as many
+MOST_OPERANDS = 80_000  # the most that are compiled after level runs: LLVM takes some 3 s
+# Executions before a plan is compiled. For a chain of 1,000 rows, where compiled code gains most, these take some
+# 0.05 s, and LLVM some 0.07 s. Until then such a chain takes 1.3 times as long as in CasADi.
+PATIENCE = 4_000
+SOON = 1_000  # executions after which a Program checks again whether its code is ready
+
+
+def choose(
+    ir: IR, wanted: Sequence[int], carried: Sequence[int] = (), engine: str | None = None
+) -> tuple[Runnable, Callable[[], Runnable] | None]:
+    """What runs now, and a function that compiles what replaces it later (or None): tiered execution.
+
+    A small plan, or one with samples, is compiled before its first call. A larger plan of scalars starts in level runs.
+    After PATIENCE executions, which have taken about as long as LLVM will, a background thread compiles it, and a later
+    call switches to the code. A plan that is too long for LLVM stays in level runs.
+    engine: "runs" or "compiled" if the user named one. See `CompiledPlan` for the other parameters.
+    """
+    if engine == "compiled" or ir.has_samples or (engine is None and len(ir.operands) <= FEW_OPERANDS):
+        return CompiledPlan(ir, wanted, carried), None
+    runs = LevelRuns(ir, wanted, carried)
+    if engine == "runs" or len(ir.operands) > MOST_OPERANDS:
+        return runs, None
+    return runs, lambda: CompiledPlan(ir, wanted, carried)
 
 
 class Query(NamedTuple):
@@ -164,7 +189,7 @@ class DirectBackend(ReferenceBackend):
 
 
 class CompiledBackend(ReferenceBackend):
-    """Answers by code of the plan's own, or in level runs: see engines/compiled/runs.py.
+    """Answers by code of the plan's own, or in level runs: see `choose`.
 
     Either leaves all results in one array, `out`, whose last element is 0.0 if all are finite. tape: the Runnable.
     picks: where the outputs' values lie, then each output's slopes.

@@ -33,8 +33,10 @@ from ..graph.run_checks import report_invalid
 from .backends import Backend, Query, backend_for
 from .fast_path import AGE, FastCall, FastPath, call_signature, fast_path, no_fast_path
 from .inputs import (
+    ArrayWeights,
     Inputs,
     InputSlot,
+    VariableWeights,
     Weights,
     as_input_list,
     as_node_list,
@@ -45,7 +47,6 @@ from .inputs import (
     missing_value_error,
     too_many_inputs_error,
 )
-from .weights import ArrayWeights, VariableWeights
 
 Feed = Mapping[PlaceHolder, Any]
 

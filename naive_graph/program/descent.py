@@ -23,14 +23,13 @@ from ..core.plan import ancestors
 from ..core.progress import ProgressBar
 from ..core.rules import RULES, Arithmetic
 from ..core.tables import CONSTANT, PLACEHOLDER, VARIABLE, Tables
-from ..engines.compiled.runs import PATIENCE, choose
 from ..engines.llvm.emit import NotCompilable
 from ..engines.passes.ir import IR, NONE, PlanColumns, Rows, Tracer, with_columns
 from ..engines.passes.lowering import Lowering
 from ..errors import NodeError, OperandError
 from ..graph.graph import GraphType
 from ..graph.run_checks import report_invalid
-from .backends import CompiledBackend, ReferenceBackend
+from .backends import PATIENCE, CompiledBackend, ReferenceBackend, choose
 from .inputs import Inputs, feed
 from .update import FORMULA, describe_value, formula_of, made_by, memories_of
 

@@ -31,7 +31,7 @@ class Program(ProgramBase):
     for a row), "runs" (level runs, for which nothing is compiled), "direct" or
     "reference". None chooses: code of its own for a small graph, and for one with
     samples; else level runs at first, and code once they have run often enough
-    (`engines/compiled/runs.py` says when), and all stays the same to the last bit.
+    (`choose` in program/backends.py says when), and all stays the same to the last bit.
     weights: a flat array of float64 that holds the values of wrt, or a pair of an
     array and the place of each in it. It is read where it lies, at every call, in
     place of the Variables' own values, and `minimize` writes there.

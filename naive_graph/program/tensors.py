@@ -30,8 +30,7 @@ from ..tensor.lowering.lower import lower
 from ..tensor.nodes import LeafNode, LeafType
 from .base import Answer, Feed, ProgramBase
 from .fast_path import no_fast_path
-from .inputs import Inputs, InputSlot, make_slot, not_a_node_error, slice_if_consecutive
-from .weights import ArrayWeights, VariableWeights
+from .inputs import ArrayWeights, Inputs, InputSlot, VariableWeights, make_slot, not_a_node_error, slice_if_consecutive
 
 Parts = list[tuple[slice, Shape]]  # where each tensor's elements are among all, and its shape
 

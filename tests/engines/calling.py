@@ -9,8 +9,7 @@ import numpy as np
 
 from naive_graph.engines.compiled.operators import Shape, kernels
 from naive_graph.engines.llvm.compile import compiled
-from naive_graph.engines.llvm.functions import Module
-from naive_graph.engines.llvm.writer import LANES
+from naive_graph.engines.llvm.functions import LANES, Module
 
 EXACT = {
     "add", "sub", "mul", "div", "neg", "square", "sqrt", "reciprocal", "abs", "sign", "heaviside", "relu", "maximum",

@@ -14,8 +14,7 @@ from naive_graph.core.catalogue import cos, greater, mul, sin
 from naive_graph.core.rules import RULES
 from naive_graph.engines.llvm.compile import object_code
 from naive_graph.engines.llvm.emit import NotCompilable, literal, traceable
-from naive_graph.engines.llvm.functions import Module, trace
-from naive_graph.engines.llvm.writer import LANES
+from naive_graph.engines.llvm.functions import LANES, Module, trace
 from naive_graph.errors import ArityError
 
 on_both_widths = pytest.mark.parametrize("width", [1, LANES])

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from naive_graph.core.catalogue import BUILT_IN
 from naive_graph.core.rules import BY_NUMBER, RULES
 from naive_graph.engines.compiled.operators import Shape, kernels
+from naive_graph.engines.llvm.functions import LANES
 from naive_graph.engines.llvm.mathematics import LARGEST_ANGLE
-from naive_graph.engines.llvm.writer import LANES
 
 CASES = [(rule.name, arity) for rule in BY_NUMBER[:BUILT_IN] for arity in ([rule.arity] if rule.arity else range(1, 6))]
 OVER_ROWS = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 2, *[ctypes.c_int64] * 3)

@@ -7,16 +7,15 @@ import pytest
 pytest.importorskip("llvmlite")
 
 from naive_graph import CyclicalSGDTrainer, Graph, Program, atan2, where
-from naive_graph.engines.compiled import runs
 from naive_graph.errors import OperandError
-from naive_graph.program import descent
+from naive_graph.program import backends, descent
 from naive_graph.training.formulas import cyclical_rate
 
 
 def ways(monkeypatch):
     """The names of the ways that minimize goes from now on."""
     gone = []
-    for room, name in ((runs, "CompiledPlan"), (runs, "LevelRuns"), (descent, "_ReferenceDescent")):
+    for room, name in ((backends, "CompiledPlan"), (backends, "LevelRuns"), (descent, "_ReferenceDescent")):
         way = getattr(room, name)
         monkeypatch.setattr(
             room, name, lambda *given, way=way, name=name, **rest: gone.append(name) or way(*given, **rest)

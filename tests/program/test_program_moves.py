@@ -18,7 +18,6 @@ from making import finish
 import naive_graph as ng
 from naive_graph import Constant, Graph, PlaceHolder, Program, Variable
 from naive_graph.core.background import BackgroundTask
-from naive_graph.engines.compiled import runs
 from naive_graph.engines.compiled.plan import CompiledPlan
 from naive_graph.engines.compiled.runs import LevelRuns
 from naive_graph.errors import EngineWarning, ReentrantCallError, StaleNodeError
@@ -56,7 +55,7 @@ def compiler(monkeypatch):
 
     compiler = Compiler()
     compiler.made, compiler.free = [], Event()
-    monkeypatch.setattr(runs, "CompiledPlan", compiler)
+    monkeypatch.setattr(backends, "CompiledPlan", compiler)
     yield compiler
     compiler.let_go()
 
@@ -123,7 +122,7 @@ def test_the_loop_goes_on_while_the_code_is_made_and_moves_when_it_is_there(pati
 def test_bits_stay_when_a_program_moves(recipe):
     """Of small graphs as well, which have code of their own at once otherwise."""
     with pytest.MonkeyPatch.context() as patch, Graph.scratch():
-        patch.setattr(runs, "FEW_OPERANDS", -1)
+        patch.setattr(backends, "FEW_OPERANDS", -1)
         patch.setattr(backends, "PATIENCE", 3)
         patch.setattr(backends, "SOON", 1)
         Graph.on_invalid = "ignore"
@@ -223,7 +222,7 @@ def test_level_runs_leave_batches_to_compiled_code_and_say_so():
 
 def test_a_plan_that_is_too_large_stays_in_level_runs(patience, monkeypatch):
     patience(1)
-    monkeypatch.setattr(runs, "MOST_OPERANDS", 10)
+    monkeypatch.setattr(backends, "MOST_OPERANDS", 10)
     output, weights = recurrence()
     program = Program(output, wrt=weights)
     program()
@@ -269,7 +268,7 @@ def test_minimize_moves_after_so_many_steps_and_keeps_its_bits(steps, way, patie
 def test_a_walk_moves_in_its_middle_with_what_its_formula_remembers(patience, compiler, monkeypatch):
     patience(12)
     monkeypatch.setattr(descent, "_next", lambda chunk, took: 1)  # step by step
-    monkeypatch.setattr(runs, "CompiledPlan", compiler)
+    monkeypatch.setattr(backends, "CompiledPlan", compiler)
     run, walks = descent._CompiledDescent.run, []
 
     def run_and_let_go(self, history):
@@ -300,7 +299,7 @@ def test_an_operator_that_only_level_runs_can_compile_stays_there_and_is_tried_o
         tries.append(given)
         raise backends.NotCompilable("It cannot be compiled.")
 
-    monkeypatch.setattr(runs, "CompiledPlan", refuse)
+    monkeypatch.setattr(backends, "CompiledPlan", refuse)
     answers = set()
     for _ in range(5):
         answers.add(repr(program()))
@@ -312,7 +311,7 @@ def test_what_goes_wrong_beside_the_calls_is_raised_in_one_of_them_and_tried_aga
     patience(1)
     output, weights = recurrence()
     program, makers = Program(output, wrt=weights), [lambda *given: 1 / 0]
-    monkeypatch.setattr(runs, "CompiledPlan", lambda *given: makers[0](*given))
+    monkeypatch.setattr(backends, "CompiledPlan", lambda *given: makers[0](*given))
     law = repr(program())
     finish()
     with pytest.raises(ZeroDivisionError):

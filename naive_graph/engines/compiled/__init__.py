@@ -5,6 +5,6 @@ schedule   sections of scalars and of samples, and which rows become one kernel 
 generator  the code generator: plan to LLVM IR
 operators  vectorised kernels of each rule, over many rows at once
 plan       the compiled code of a plan, with its memory
-runs       a plan in level runs: no compile time, whatever its size; `choose`: what runs first, and what later
+runs       a plan in level runs: no compile time, whatever its size
 listing    what becomes of each row of a graph in level runs, for display
 """

@@ -24,8 +24,7 @@ import numpy as np
 
 from ...core.rules import BY_NUMBER
 from ..llvm.emit import Emitted, compiling
-from ..llvm.functions import Module, link_modules
-from ..llvm.writer import IOTA, LANES, VECTOR, FunctionWriter, StraightLineFunction
+from ..llvm.functions import IOTA, LANES, VECTOR, FunctionWriter, Module, StraightLineFunction, link_modules
 from ..passes.ir import DOT, IR, LARGEST, NONE, REDUCE, TOTAL, FedInput, Lanes, name_of
 from ..passes.reverse_symbolic import Count
 from .kernels import PLACE

@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 
 from ..llvm.compile import compiled
+from ..llvm.functions import IOTA, LANES, VECTOR, FunctionWriter
 from ..llvm.machine import sources
-from ..llvm.writer import IOTA, LANES, VECTOR, FunctionWriter
 
 
 def dense_kernel() -> str:

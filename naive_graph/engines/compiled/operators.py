@@ -16,9 +16,8 @@ from ...core.catalogue import BUILT_IN
 from ...core.rules import BY_NUMBER, Rule
 from ..llvm.compile import Library, compiled
 from ..llvm.emit import compiling, traceable
-from ..llvm.functions import Module, link_modules
+from ..llvm.functions import LANES, VECTOR, FunctionWriter, Module, link_modules
 from ..llvm.machine import sources
-from ..llvm.writer import LANES, VECTOR, FunctionWriter
 from ..passes.ir import LARGEST, name_of
 
 PARAMETERS = "ptr noalias %scalars, ptr noalias %index, i64 %base, i64 %target, i64 %length"

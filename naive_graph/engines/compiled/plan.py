@@ -22,7 +22,7 @@ import numpy as np
 from ...core.optional_deps import defer_sigint
 from ...errors import StaleNodeError
 from ..llvm.compile import MOST, compiled, estimate_cost
-from ..llvm.writer import LANES
+from ..llvm.functions import LANES
 from ..passes.ir import IR, NONE, Lanes
 from . import kernels
 from .generator import Generator

@@ -5,50 +5,23 @@
 
 The kernels of a rule are compiled once and serve all plans. So a plan of any size runs immediately, and gives the same
 bits as its compiled code.
-
-`choose` decides what runs first (tiered execution). A small plan, or one with samples, is compiled before its first
-call. A larger plan of scalars starts in level runs. After PATIENCE executions, which have taken about as long as LLVM
-will, a background thread compiles it, and a later call switches to the code. A plan that is too long for LLVM stays in
-level runs.
 """
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from ...core.progress import progress
+from ..llvm.functions import LANES
 from ..llvm.machine import library_of, machine, packed
 from ..llvm.values import Floats, Ints, Longs, call_run
-from ..llvm.writer import LANES
 from ..passes.ir import DOT, IR, NONE, Array, FedInput
 from . import kernels
 from .operators import Shape
-from .plan import CompiledPlan, Runnable
-
-FEW_OPERANDS = 1_600  # compiled before the first call: LLVM takes some 0.1 s for as many
-MOST_OPERANDS = 80_000  # the most that are compiled after level runs: LLVM takes some 3 s
-# Executions before a plan is compiled. For a chain of 1,000 rows, where compiled code gains most, these take some
-# 0.05 s, and LLVM some 0.07 s. Until then such a chain takes 1.3 times as long as in CasADi.
-PATIENCE = 4_000
-SOON = 1_000  # executions after which a Program checks again whether its code is ready
-
-
-def choose(
-    ir: IR, wanted: Sequence[int], carried: Sequence[int] = (), engine: str | None = None
-) -> tuple[Runnable, Callable[[], Runnable] | None]:
-    """What runs now, and a function that compiles what replaces it later (or None).
-
-    engine: "runs" or "compiled" if the user named one. See `CompiledPlan` for the other parameters.
-    """
-    if engine == "compiled" or ir.has_samples or (engine is None and len(ir.operands) <= FEW_OPERANDS):
-        return CompiledPlan(ir, wanted, carried), None
-    runs = LevelRuns(ir, wanted, carried)
-    if engine == "runs" or len(ir.operands) > MOST_OPERANDS:
-        return runs, None
-    return runs, lambda: CompiledPlan(ir, wanted, carried)
+from .plan import Runnable
 
 
 class LevelRuns(Runnable):

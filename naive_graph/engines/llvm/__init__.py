@@ -4,9 +4,8 @@ Rules are traced: they are called with registers in place of numbers, and emit i
 
     compile      compile LLVM IR text to callable functions; `cache` keeps the code on disk
     emit         registers as operands, the writer of instructions, and the catalogue's functions to be traced
-    functions    trace functions of one number, or of a vector
+    functions    trace functions of one number, or of a vector; write functions with loops, and straight-line code
     mathematics  vectorised exp, log, sin, cos, tanh
-    writer       functions with loops, and straight-line code for a whole sweep
 
 Loops are translated from their source, which is in a small subset of Python:
 
