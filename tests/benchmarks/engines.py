@@ -213,9 +213,18 @@ def seed_rows() -> None:
             step()
         works = {"ours": step, "micrograd": peers.micrograd_seed(), "CasADi": peers.casadi_seed()}
         row("log((x-7)**2+10), one iteration of a loop in Python", minima(works))
-        program = Program(f, [x])
-        works = {"ours": lambda: program.minimize(0.01, 100_000), "jax jit": peers.jax_descent(100_000)}
-        row("the same loop compiled, 100,000 iterations", minima(works))
+    for name, start, rate, loss in (
+        ("the same loop", (6.0,), 0.01, lambda library, x: library.log((x - 7) ** 2 + 10)),
+        ("Rosenbrock's function", (-1.0, 1.0), 1e-4, lambda _, a, b: (1 - a) ** 2 + 100 * (b - a**2) ** 2),
+    ):
+        with Graph.scratch():
+            at = [ng.Variable(held) for held in start]
+            program = Program(loss(ng, *at), at)
+            works = {
+                "ours": lambda program=program, rate=rate: program.minimize(rate, 100_000),
+                "jax jit": peers.jax_descent(100_000, start, rate, loss),
+            }
+            row(f"{name} compiled, 100,000 iterations", minima(works))
 
 
 ROWS = {

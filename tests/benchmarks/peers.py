@@ -254,19 +254,19 @@ def jax_graph(leaves, steps, batch: int):
     return _jitted(jax, loss, np.repeat(np.array(leaves)[:, None], batch, 1))
 
 
-def jax_descent(steps: int):
+def jax_descent(steps: int, start, rate, loss):
     """The whole loop in one compiled function, which keeps the loss of each step, as `minimize` does."""
     jax = _jax()
     if jax is None:
         return None
-    loss_and_slope = jax.value_and_grad(lambda x: jax.numpy.log((x - 7) ** 2 + 10))
+    loss_and_slopes = jax.value_and_grad(lambda at: loss(jax.numpy, *at))
 
-    def step(x, _):
-        loss, slope = loss_and_slope(x)
-        return x - 0.01 * slope, loss
+    def step(at, _):
+        held, slopes = loss_and_slopes(at)
+        return tuple(x - rate * slope for x, slope in zip(at, slopes)), held
 
-    loop = jax.jit(lambda x: jax.lax.scan(step, x, None, length=steps))
-    return lambda: jax.block_until_ready(loop(6.0))
+    loop = jax.jit(lambda at: jax.lax.scan(step, at, None, length=steps))
+    return lambda: jax.block_until_ready(loop(start))
 
 
 # --- C ------------------------------------------------------------------------

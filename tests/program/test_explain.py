@@ -26,7 +26,7 @@ def test_an_explanation_has_a_line_for_each_pass(program):
         "share",
         "scalars:",
     ]
-    assert lines[-3] == "scalars: 6 rows, one after the other"
+    assert lines[-3] == "scalars: 7 rows, one after the other"
 
 
 def test_an_explanation_without_times_is_the_same_every_time(program):
