@@ -178,7 +178,8 @@ def emit_sum(row: int, head: int, samples: int, terms: CotangentTerms, plan: Gro
 def double_square(head: int, terms: CotangentTerms, plan: GrowingIR) -> None:
     """If the terms begin with g*x + g*x, as those of a square do: make them one, g*(x + x), which waits less for g.
 
-    Both are exact doubles of g*x. The factor that is doubled is known before g, or g is a constant.
+    Both are exact doubles of g*x, unless they leave the range of numbers. The factor that is doubled is known before g,
+    or g is a constant.
     """
     second, x, y = terms.nexts[head], terms.xs[head], terms.ys[head]
     if second < 0 or y < 0 or terms.groups[head] != 0 or terms.groups[second] != 0:
