@@ -43,7 +43,6 @@ QUICK_FILES = {
 
 # Seconds each, beside quicker tests of the same rooms: `.ci/run` has them, the README's command does not.
 THOROUGH = {
-    "test_a_blank_is_python_that_says_that_it_is_not_written",
     "test_a_blocks_sums_are_within_the_stated_bound_of_the_fold_over_samples",
     "test_a_browser_that_keeps_nothing_says_so_and_loses_nothing",
     "test_a_cell_above_that_fails_is_named_and_found_by_a_tap",

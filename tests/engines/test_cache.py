@@ -306,25 +306,6 @@ def test_what_others_put_there_stays(place, small):
     assert {file.name for file in files(place)} == {*others, named(2)} and not any(each.exists() for each in ours)
 
 
-def test_a_half_written_file_is_known_by_its_name(place, monkeypatch):
-    seen, replace = [], os.replace
-    monkeypatch.setattr(os, "replace", lambda a, b: seen.append(Path(a).name) or replace(a, b))
-    cache.write(named(1), b"code")
-    (name,) = seen
-    assert cache.OURS.fullmatch(name) and name.endswith(".new")
-
-
-def test_a_process_looks_once_and_only_after_writing(place, monkeypatch):
-    looks = []
-    monkeypatch.setattr(cache, "prune", looks.append)
-    cache.read(named(1))
-    assert looks == []
-    for number in range(3):
-        cache.write(named(number), b"code")
-        cache.read(named(number))
-    assert looks == [place]
-
-
 def test_a_file_that_cannot_be_removed_stays_and_others_go(place, small, monkeypatch):
     for number in range(3):
         keep(place, number, 40, 3 - number)
