@@ -33,6 +33,7 @@ def build(folder: Path, *names: str, url: str = "") -> Iterator[Path]:
     a card. Raises FolderError for a folder that is a file or cannot be written.
     """
     files = SiteWriter(folder, url.rstrip("/") + "/" if url else "")
+    write_file_in(folder, files.wheel, files.packed)  # first: a folder that cannot be written is told at once
     notebooks = [notebook for notebook in lessons_of_the_package() if notebook.stem.startswith(names or "")]
     lessons = [lesson(notebook, files.playground) for notebook in notebooks]
     selected = {}
@@ -90,7 +91,6 @@ class SiteWriter:
                 write_file_in(self.folder, name, (HERE / name).read_bytes())
         if self.url:
             write_file_in(self.folder, "card.png", shown(first.code, lambda picture: picture.png))
-        write_file_in(self.folder, self.wheel, self.packed)
         walk = shown(first.code.replace("draw", "step"), lambda steps: page(steps.walk()))
         yield write_file_in(self.folder, "walk.html", add_home_link(walk).encode())
 
