@@ -254,8 +254,9 @@ export function mount(el, walk, state, code = null, alone = false) {
     }, SOON);
   }
 
-  const linked = () => {
-    const [, wanted, its, values] = location.hash.match(/^#step=(\d+)(?:&level=([123]))?(?:&leaves=([-+.\de,]+))?$/) ?? [];
+  const linked = (event) => {  // a link that was followed, in whose place the step before may have been written meanwhile
+    const hash = event ? new URL(event.newURL).hash : location.hash;
+    const [, wanted, its, values] = hash.match(/^#step=(\d+)(?:&level=([123]))?(?:&leaves=([-+.\de,]+))?$/) ?? [];
     if (!alone || wanted === undefined) return;
     if (values) steered?.restore(values.split(",").map(Number));
     choose(its ? Number(its) - 1 : 1);  // it counts as the page does that it opens
