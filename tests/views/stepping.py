@@ -15,6 +15,25 @@ def offline_page(browser: Any, **options: Any) -> Any:
     return view
 
 
+def visit(view: Any, address: str, viewport: Any = None, color_scheme: str = "light", motion: str = "reduce") -> None:
+    """Open an address in a page that showed another: to open a page of its own takes a second of processor time."""
+    view.problems.clear()
+    view.mouse.move(0, 0)
+    view.set_viewport_size(viewport or {"width": 1280, "height": 720})
+    view.emulate_media(color_scheme=color_scheme, reduced_motion=motion)
+    view.goto(address)
+
+
+SENTENCES = """count => {
+  const slider = document.querySelector(".ng-stepper input[type=range]");
+  return Array.from({ length: count }, (_, index) => {
+    slider.value = index;
+    slider.dispatchEvent(new Event("input"));
+    return document.querySelector(".ng-sentence").innerText;
+  });
+}"""
+
+
 class Seen:
     """A stepper in a browser's page."""
 
@@ -47,6 +66,10 @@ class Seen:
     @property
     def sentence(self) -> str:
         return str(self.root.locator(".ng-sentence").inner_text())
+
+    def sentences(self, count: int) -> list[str]:
+        """What is said of each of so many steps, as the slider leads to them."""
+        return list(self.view.evaluate(SENTENCES, count))
 
     def texts(self, kind: str) -> dict[int, str]:
         """What is written on the nodes: values or gradients, by row."""

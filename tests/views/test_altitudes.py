@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from browsing import serious
-from stepping import offline_page
+from stepping import offline_page, visit
 
 from naive_graph import Graph, LeafNode, Sequential, altitudes, lower, operator, scope
 from naive_graph.errors import DrawingError, ShapeError
@@ -52,23 +52,27 @@ def by_python(network: Any, x: Any, label: Any) -> tuple[Any, Any]:
         }
 
 
+def offline(browser: Any) -> Any:
+    """A page with the network cut, whose problems are told; also what it asks of others."""
+    view = offline_page(browser)
+    view.on("request", lambda asked: asked.url.startswith("file:") or view.problems.append(asked.url))
+    return view
+
+
 @pytest.fixture(scope="module")
-def opens(browser: Any, tmp_path_factory: Any) -> Any:
-    """Open a page with the network cut; its problems are told."""
-    views = []
+def other(browser: Any) -> Any:
+    """The page in which all is opened but the model that most tests look at."""
+    return offline(browser)
 
-    def show(page: Any, place: str = "", **options: Any) -> Any:
-        view = offline_page(browser, **options)
-        views.append(view)
-        view.on("request", lambda asked: asked.url.startswith("file:") or view.problems.append(asked.url))
-        path = page.save(tmp_path_factory.mktemp("page") / "page.html")
-        view.goto(path.as_uri() + place)
-        view.wait_for_selector(".ng-altitudes[data-floor]")
-        return view
 
-    yield show
-    for each in views:
-        each.context.close()
+@pytest.fixture
+def opens(other: Any, tmp_path: Any) -> Any:
+    def show(page: Any, place: str = "") -> Any:
+        visit(other, page.save(tmp_path / "page.html").as_uri() + place)
+        other.wait_for_selector(".ng-altitudes[data-floor]")
+        return other
+
+    return show
 
 
 @pytest.fixture(scope="module")
@@ -77,8 +81,11 @@ def network() -> Any:
 
 
 @pytest.fixture(scope="module")
-def seen(opens: Any, network: Any) -> Any:
-    return opens(altitudes(network, data(), [1, 2, 0]))
+def seen(browser: Any, network: Any, tmp_path_factory: Any) -> Any:
+    view = offline(browser)
+    view.goto(altitudes(network, data(), [1, 2, 0]).save(tmp_path_factory.mktemp("page") / "page.html").as_uri())
+    view.wait_for_selector(".ng-altitudes[data-floor]")
+    return view
 
 
 def numbers(view: Any) -> list[Any]:
@@ -299,16 +306,16 @@ def test_no_name_becomes_markup(opens: Any) -> None:
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_nothing_serious_keeps_anybody_from_using_any_altitude(opens: Any, network: Any, scheme: str) -> None:
-    view = opens(altitudes(network, data(), [1, 2, 0]), color_scheme=scheme)
-    for width, height in list(SIZES.values())[: 3 if scheme == "light" else 1]:  # colours are the same at every size
-        view.set_viewport_size({"width": width, "height": height})
+def test_nothing_serious_keeps_anybody_from_using_any_altitude(seen: Any) -> None:
+    begun(seen)
+    for (width, height), scheme in ((SIZES["tablet"], "dark"), (SIZES["phone"], "light"), (SIZES["wide"], "light")):
+        seen.set_viewport_size({"width": width, "height": height})
+        seen.emulate_media(color_scheme=scheme)
         for floor in range(5):
-            go(view, floor)
-            view.wait_for_timeout(60)
-            assert serious(view) == [], (width, floor)
-            assert view.evaluate("document.documentElement.scrollWidth <= innerWidth"), (width, floor)
+            go(seen, floor)
+            seen.wait_for_timeout(60)
+            assert serious(seen) == [], (width, floor)
+            assert seen.evaluate("document.documentElement.scrollWidth <= innerWidth"), (width, floor)
 
 
 def test_a_lenet_of_digits_is_one_small_file_that_asks_nobody() -> None:

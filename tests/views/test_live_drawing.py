@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 from browsing import serious
 from following import bits, check_any_graph, computed, in_node
-from stepping import offline_page
+from stepping import visit
 from test_live import MADE, NAMES, hill
 
 import naive_graph as ng
@@ -81,22 +82,17 @@ class Seen:
 
 
 @pytest.fixture
-def seen(browser: Any, tmp_path: Path) -> Any:
-    """Open a picture as a saved page, with the network cut."""
-    pages: list[Any] = []
+def seen(window: Any, tmp_path: Path) -> Iterator[Any]:
+    """Open a picture as a saved page, in place of the one before."""
 
-    def show(picture: Any, text: str = "", of: str = ".ng-alive", **options: Any) -> Seen:
-        page = offline_page(browser, **options)
-        pages.append(page)
-        file = tmp_path / f"picture{len(pages)}.html"
+    def show(picture: Any, text: str = "", of: str = ".ng-alive") -> Seen:
+        file = tmp_path / "picture.html"
         file.write_text(text) if text else picture.save(file)
-        page.goto(file.as_uri())
-        return Seen(page, of)
+        visit(window, file.as_uri())
+        return Seen(window, of)
 
     yield show
-    for page in pages:
-        page.context.close()
-    assert [page.problems for page in pages] == [[] for _ in pages]
+    assert window.problems == []
 
 
 PARTIALS = (
@@ -465,16 +461,15 @@ def newton(count: int) -> Any:
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("step", [1, 7, 30])
-def test_a_loop_shows_the_numbers_of_the_step_that_is_chosen(seen: Any, step: int) -> None:
+def test_a_loop_shows_the_numbers_of_the_step_that_is_chosen(seen: Any) -> None:
     page = seen(draw(newton(30)))
-    page.page.get_by_role("slider", name="step of the loop").fill(str(step))
-    frame = "the last" if step == 30 else f"step {step}"
-    assert page.page.locator(".cluster title").text_content() == f"30 times: {frame} is shown"
-    x = 3.0
-    for _ in range(step):
-        x = x - (x * x - 2.0) / (2 * x)
-    assert any(said.startswith("−") and f"value {format_number(x)}," in said for said in page.said.values())
+    for step, frame in ((1, "step 1"), (7, "step 7"), (30, "the last")):
+        page.page.get_by_role("slider", name="step of the loop").fill(str(step))
+        assert page.page.locator(".cluster title").text_content() == f"30 times: {frame} is shown"
+        x = 3.0
+        for _ in range(step):
+            x = x - (x * x - 2.0) / (2 * x)
+        assert any(said.startswith("−") and f"value {format_number(x)}," in said for said in page.said.values())
 
 
 @pytest.mark.browser
@@ -511,8 +506,7 @@ def test_a_leaf_of_a_step_is_changed_where_the_step_is_chosen(seen: Any) -> None
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("step", [1, 3, 12])
-def test_a_loop_of_tensors_shows_the_entries_of_the_chosen_step(browser: Any, tmp_path: Path, step: int) -> None:
+def test_a_loop_of_tensors_shows_the_entries_of_the_chosen_step(window: Any, tmp_path: Path) -> None:
     h, w = ng.LeafNode.parameter([0.3, -0.2], "h0"), ng.LeafNode.parameter([[0.5, -1.0], [1.5, 0.25]], "w")
     states = []
     for number in range(12):
@@ -520,12 +514,11 @@ def test_a_loop_of_tensors_shows_the_entries_of_the_chosen_step(browser: Any, tm
         h.name = f"h{number + 1}"
         states.append(h)
     h.eval()
-    page = offline_page(browser)
-    page.goto(draw(h).save(tmp_path / "loop.html").as_uri())
-    page.get_by_role("slider", name="step of the loop").fill(str(step))
-    frame = "the last" if step == 12 else f"step {step}"
-    assert page.locator(".cluster title").text_content() == f"12 times: {frame} is shown"
-    box = page.locator("g.node[data-passes]").filter(has_text=f"h{step}  (2) (to the next step)")
-    entries = [format_number(entry, 3) for entry in states[step - 1].eval().tolist()]
-    assert box.locator("g.cell text").all_text_contents() == entries
-    assert box.get_attribute("aria-label").endswith(", ".join(entries))
+    visit(window, draw(h).save(tmp_path / "loop.html").as_uri())
+    for step, frame in ((1, "step 1"), (3, "step 3"), (12, "the last")):
+        window.get_by_role("slider", name="step of the loop").fill(str(step))
+        assert window.locator(".cluster title").text_content() == f"12 times: {frame} is shown"
+        box = window.locator("g.node[data-passes]").filter(has_text=f"h{step}  (2) (to the next step)")
+        entries = [format_number(entry, 3) for entry in states[step - 1].eval().tolist()]
+        assert box.locator("g.cell text").all_text_contents() == entries
+        assert box.get_attribute("aria-label").endswith(", ".join(entries))

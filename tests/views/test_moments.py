@@ -9,6 +9,7 @@ from html import unescape
 
 import pytest
 from browsing import serious
+from stepping import visit
 
 from naive_graph import History
 from naive_graph.errors import HistoryError
@@ -33,14 +34,18 @@ def line(step, a, b):
     return step["across"] * a + step["up"] * b
 
 
+@pytest.fixture(scope="module")
+def film():
+    return turning().film(line, POINTS)
+
+
 def told(plot):
     html = plot._repr_mimebundle_()[0]["text/html"]
     return json.loads(unescape(re.search('data-film="([^"]*)"', html)[1]))
 
 
-def test_each_moment_knows_the_points_that_its_own_parameters_have_wrong():
-    history = turning()
-    moments = told(history.film(line, POINTS))["moments"]
+def test_each_moment_knows_the_points_that_its_own_parameters_have_wrong(film):
+    history, moments = turning(), told(film)["moments"]
     assert len(moments) == len(history)
     for step, (text, _, _, wrong, _) in zip(history, moments):
         due = [place for place, (a, b, label) in enumerate(POINTS) if line(step, a, b) * label <= 0]
@@ -103,33 +108,31 @@ def test_a_history_without_steps_makes_no_film():
 
 
 @pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
-def test_on_paper_some_moments_stand_side_by_side(tmp_path, ending):
-    film = turning().film(line, POINTS)
+def test_on_paper_some_moments_stand_side_by_side(film, tmp_path, ending):
     assert film.save(tmp_path / f"film.{ending}").stat().st_size > 1000
     assert [panel.get_title(loc="left").split(":")[0] for panel in film.axes] == ["step 0", "step 2", "step 8"]
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("scheme, wide", [("light", 1280), ("dark", 390)])
-def test_a_learner_drags_the_moment_by_hand_and_by_keys(browser, tmp_path, scheme, wide):
-    path = turning().film(line, POINTS).save(tmp_path / "film.html")
-    view = browser.new_page(viewport={"width": wide, "height": 844}, color_scheme=scheme, offline=True)
-    with view:
-        view.goto(path.as_uri())
-        at, rings = view.get_by_role("slider", name="step"), view.locator(".ng-wrong")
-        assert "0 of 4 right" in at.get_attribute("aria-valuetext") and rings.get_attribute("d").count("M") == 4
-        assert not view.locator(".ng-stills").is_visible() and view.locator(".ng-over").is_visible()
-        before = view.locator(".ng-film image").get_attribute("href"), view.locator(".ng-now").get_attribute("d")
-        at.press("End")
-        assert "4 of 4 right" in view.locator(".ng-said").inner_text() and rings.get_attribute("d") == ""
-        after = view.locator(".ng-film image").get_attribute("href"), view.locator(".ng-now").get_attribute("d")
-        assert before[0] != after[0] and before[1] != after[1]
-        at.press("ArrowLeft")
-        assert at.input_value() == "7"
-        at.fill("2")
-        assert view.locator(".ng-said").inner_text().startswith("step 2:")
-        view.get_by_role("button", name="play").click()
-        view.locator(".ng-said", has_text="step 8:").wait_for()
-        view.get_by_role("button", name="play").wait_for()  # it stopped at its end
-        assert view.evaluate("document.documentElement.scrollWidth") <= wide
-        assert serious(view) == []
+def test_a_learner_drags_the_moment_by_hand_and_by_keys(window, film, tmp_path):
+    visit(window, film.save(tmp_path / "film.html").as_uri(), {"width": 1280, "height": 844})
+    at, rings = window.get_by_role("slider", name="step"), window.locator(".ng-wrong")
+    assert "0 of 4 right" in at.get_attribute("aria-valuetext") and rings.get_attribute("d").count("M") == 4
+    assert not window.locator(".ng-stills").is_visible() and window.locator(".ng-over").is_visible()
+    before = window.locator(".ng-film image").get_attribute("href"), window.locator(".ng-now").get_attribute("d")
+    at.press("End")
+    assert "4 of 4 right" in window.locator(".ng-said").inner_text() and rings.get_attribute("d") == ""
+    after = window.locator(".ng-film image").get_attribute("href"), window.locator(".ng-now").get_attribute("d")
+    assert before[0] != after[0] and before[1] != after[1]
+    at.press("ArrowLeft")
+    assert at.input_value() == "7"
+    at.fill("2")
+    assert window.locator(".ng-said").inner_text().startswith("step 2:")
+    window.get_by_role("button", name="play").click()
+    window.locator(".ng-said", has_text="step 8:").wait_for()
+    window.get_by_role("button", name="play").wait_for()  # it stopped at its end
+    for wide, scheme in ((1280, "light"), (390, "dark")):
+        window.set_viewport_size({"width": wide, "height": 844})
+        window.emulate_media(color_scheme=scheme)
+        assert window.evaluate("document.documentElement.scrollWidth") <= wide
+        assert serious(window) == []

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 from browsing import serious
+from stepping import visit
 
 import naive_graph
-from naive_graph import Graph, History, Sequential, Variable, altitudes, draw, step
+from naive_graph import History, Sequential, Variable, altitudes, draw, step
 from naive_graph.classroom.grading import Result
 from naive_graph.classroom.judging import judge
 from naive_graph.classroom.pages import class_page, student_page
@@ -121,31 +122,17 @@ def test_a_page_says_first_that_it_runs_its_own_script_and_loads_nothing(tmp_pat
 
 @pytest.mark.browser
 @every_page
-def test_a_page_shows_all_of_itself_and_what_comes_in_as_markup_runs_nothing(browser, tmp_path, page):
+def test_a_page_keeps_nobody_out_and_what_comes_in_as_markup_runs_nothing(window, tmp_path, page):
     path = page(tmp_path)
     (tmp_path / "markup.html").write_text(path.read_text("utf-8").replace("</body>", f"{MARKUP}</body>"), "utf-8")
-    complaints = []
-    with browser.new_page() as view:
-        view.on("console", lambda line: line.type == "error" and complaints.append(line.text))
-        view.goto(path.as_uri())
-        view.wait_for_timeout(100)
-        assert complaints == []
-        view.goto((tmp_path / "markup.html").as_uri())
-        for _ in range(100):  # that each is refused is said a little later
-            if len(complaints) >= 4:
-                break
-            view.wait_for_timeout(50)
-        assert view.title() != "ran" and len(complaints) >= 4  # each of the four is refused
-
-
-@pytest.mark.browser
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@every_page
-def test_nothing_serious_keeps_anybody_from_using_a_page(browser, tmp_path, page, scheme):
-    with Graph.scratch():
-        address = page(tmp_path).as_uri()
-    context = browser.new_context(offline=True, color_scheme=scheme)
-    view = context.new_page()
-    view.goto(address)
-    assert serious(view) == []
-    context.close()
+    visit(window, path.as_uri())
+    assert serious(window) == []
+    window.emulate_media(color_scheme="dark")
+    assert serious(window) == []
+    assert window.problems == []
+    window.goto((tmp_path / "markup.html").as_uri())
+    for _ in range(600):  # that each is refused is said a little later
+        if len(window.problems) >= 4:
+            break
+        window.wait_for_timeout(50)
+    assert window.title() != "ran" and len(window.problems) >= 4  # each of the four is refused

@@ -62,11 +62,6 @@ def test_two_thousand_events_are_under_a_megabyte(tmp_path: Path) -> None:
     assert steps.save(tmp_path / "walk.html").stat().st_size < 1_000_000
 
 
-def test_a_million_events_are_one_file_under_ten_megabytes(million: Any, tmp_path: Path) -> None:
-    assert len(million) > 1_000_000
-    assert million.save(tmp_path / "walk.html").stat().st_size < 10_000_000
-
-
 # --- the bundle for notebooks --------------------------------------------------
 
 
@@ -113,6 +108,17 @@ def still_to_come(steps: Any, index: int) -> str:
     return f"{'uses' if step.phase == 'backward' else 'operands'} still to come\n{told}"
 
 
+# All that is shown of a step: its number, its sentence, values and gradients by row, who is queued, and what is lit.
+SHOWN = """() => {
+  const nodes = [...document.querySelectorAll('.ng-drawing g[id^="row-"]')];
+  const texts = kind => nodes.map(g => [g.id, g.querySelector(kind)?.textContent]).filter(([, text]) => text);
+  const marked = name => [...document.querySelectorAll(`.ng-drawing .ng-${name}`)].map(g => g.id);
+  return [document.querySelector(".ng-stepper").dataset.step, document.querySelector(".ng-sentence").innerText,
+    Object.fromEntries(texts(".ng-value")), Object.fromEntries(texts(".ng-grad")), marked("queued"), marked("lit"),
+    [...document.querySelectorAll(".ng-now-panel > div")].at(-1).innerText.replace("\\n\\n", "\\n")];
+}"""
+
+
 @pytest.mark.browser
 def test_what_is_shown_is_the_event_log_there_and_back(opened: Any) -> None:
     steps = step(small())
@@ -121,15 +127,13 @@ def test_what_is_shown_is_the_event_log_there_and_back(opened: Any) -> None:
     for direction, indices in (("next step", there), ("previous step", reversed(range(len(steps) - 1)))):
         for index in indices:
             seen.click(direction)
-            seen.at(index)
-            assert seen.sentence == steps[index].sentence
-            assert (seen.texts("value"), seen.texts("grad")) == expected(steps, index)
-            assert seen.marked("queued") == {f"row-{row}" for row in steps[index].queue}
-            assert seen.root.locator(".ng-now-panel > div").last.inner_text().replace("\n\n", "\n") == still_to_come(
-                steps, index
-            )
-            if steps[index].edge:
-                assert seen.marked("lit") == {steps[index].edge}
+            number, sentence, values, grads, queued, lit, waiting = seen.view.evaluate(SHOWN)
+            assert (number, sentence) == (str(index), steps[index].sentence)
+            due = tuple({f"row-{row}": text for row, text in known.items()} for known in expected(steps, index))
+            assert (values, grads) == due
+            assert {*queued} == {f"row-{row}" for row in steps[index].queue}
+            assert waiting == still_to_come(steps, index)
+            assert not steps[index].edge or lit == [steps[index].edge]
     assert seen.problems == []
 
 
@@ -388,29 +392,3 @@ def test_a_reader_and_a_keyboard_reach_everything(opened: Any) -> None:
         order.append(seen.view.evaluate("document.activeElement.getAttribute('aria-label')"))
     assert order[:4] == ["play", "next step", "last step", "step"]
     assert {"go to step", "show values (1)", "speed"} < set(order)
-
-
-CONTRAST = """
-() => {
-  const light = c => { const [r, g, b] = c.match(/[\\d.]+/g).map(Number).map(v => v / 255)
-    .map(v => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
-  const ground = e => { for (; e; e = e.parentElement) { const c = getComputedStyle(e).backgroundColor;
-    if (!c.startsWith('rgba(0, 0, 0, 0')) return c; } return 'rgb(255, 255, 255)'; };
-  const ratio = e => { const [a, b] = [light(getComputedStyle(e).color), light(ground(e))].sort((x, y) => y - x);
-    return (a + 0.05) / (b + 0.05); };
-  const texts = document.querySelector('.ng-stepper').querySelectorAll('p, h3, pre, li, label, button:enabled, mark');
-  return Math.min(...[...texts].filter(e => e.offsetParent && !e.closest('svg')).map(ratio));
-}
-"""
-
-
-@pytest.mark.browser
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1200, 380])
-def test_texts_have_contrast_and_fit_light_and_dark_narrow_and_wide(opened: Any, scheme: str, width: int) -> None:
-    seen = opened(step(small()), color_scheme=scheme, viewport={"width": width, "height": 800})
-    for index in range(1, 12):
-        seen.click("next step")
-        seen.at(index)
-    assert seen.view.evaluate(CONTRAST) >= 4.5
-    assert seen.view.evaluate("document.documentElement.scrollWidth <= innerWidth + 1")
