@@ -9,6 +9,7 @@ import pytest
 from browsing import free_port, wait_for
 
 from naive_graph.site.build import build
+from naive_graph.views.playground.folder import zip_package
 
 CHOSEN = (
     "02", "04_", "10a", "10b", "Graph", "exp", "less", "AdamTrainer", "step", "tensor.conv2d", "errors.ShapeError",
@@ -26,20 +27,13 @@ def site(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def whole(tmp_path_factory):
-    """All of it, as the command makes it, and its front page as a server gives it."""
+    """All of it, as the command makes it beside a playground, and its front page as a server gives it."""
     folder, port = tmp_path_factory.mktemp("whole") / "public", free_port()
-    command = [
-        sys.executable,
-        "-m",
-        "naive_graph",
-        "site",
-        "-o",
-        str(folder),
-        "--serve",
-        "--no-browser",
-        "--port",
-        str(port),
-    ]
+    (folder / "playground").mkdir(parents=True)
+    (folder / "playground" / "index.html").write_text("<!doctype html><title>playground</title>")
+    (folder / "playground" / "package.zip").write_bytes(zip_package())
+    command = [sys.executable, "-m", "naive_graph", "site", "-o", str(folder), "--serve", "--no-browser"]
+    command += ["--port", str(port)]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as server:
         try:
             wait_for(f"http://127.0.0.1:{port}/", server, 240)

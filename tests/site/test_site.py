@@ -1,10 +1,13 @@
 """The site: pages that lead to each other, ask nobody for anything, and can be read without scripts."""
 
 import json
+import os
 import re
 import subprocess
 import sys
+from functools import cache
 from html.parser import HTMLParser
+from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
@@ -22,7 +25,6 @@ from naive_graph.site.lessons import lesson
 from naive_graph.site.markdown import docstring, markdown
 from naive_graph.site.messages import error_messages
 from naive_graph.site.reference import group_public_names
-from naive_graph.views.playground.folder import zip_package
 
 
 class Read(HTMLParser):
@@ -45,16 +47,24 @@ class Read(HTMLParser):
         self.text += data
 
 
+read = cache(Read)
+
+
+def led_to(page, link):
+    """The file to which a link of a page leads."""
+    return Path(os.path.normpath(page.parent / link))
+
+
 def broken(folder):
     """The links of a site that lead nowhere inside it."""
-    pages = {page: Read(page) for page in folder.rglob("*.html")}
-    for page, read in pages.items():
-        for link in read.links:
+    pages = {page: read(page) for page in folder.rglob("*.html")}
+    for page, text in pages.items():
+        for link in text.links:
             if re.match(r"https?:", link):
                 continue
             path, _, place = link.partition("#")
             path = path.partition("?")[0]  # of a notebook in the laboratory
-            target = (page.parent / path).resolve() if path else page
+            target = led_to(page, path) if path else page
             if not target.is_file() or (
                 place and target in pages and place not in pages[target].ids and not place.startswith("program=")
             ):
@@ -66,7 +76,7 @@ def test_every_link_leads_to_a_page(site):
 
 
 def test_no_page_loads_anything(site):
-    loads = {each[:5] for page in site.rglob("*.html") for each in Read(page).loads}
+    loads = {each[:5] for page in site.rglob("*.html") for each in read(page).loads}
     assert loads <= {"data:"}
 
 
@@ -87,7 +97,7 @@ def test_the_course_in_chinese_has_a_front_page_lessons_and_a_glossary(site):
 
 def test_the_front_page_is_small_and_says_all_without_scripts(site):
     page = site / "index.html"
-    text = Read(page).text
+    text = read(page).text
     assert page.stat().st_size < 300_000 and "ng-dot" not in page.read_text("utf-8").partition("<script")[0]
     assert "Who goes first: Kahn's order" in text and "minutes" in text and "You write: kahn" in text
 
@@ -107,16 +117,16 @@ def test_what_a_cell_shows_after_a_guess_stands_behind_the_guess():
 
 
 def test_the_glossary_has_a_place_for_each_term_and_leads_to_the_lessons_that_are_there(site):
-    page = Read(site / "lessons" / "glossary.html")
+    page = read(site / "lessons" / "glossary.html")
     assert {"kahns-order", "softmax-cross-entropy", "jvp"} <= page.ids
     ours = [each for each in page.links if re.match(r"\d\d[ab]?_", each)]
     of_ten = {"10a_forward_against_reverse.html", "10b_newton_and_a_limit.html"}
     assert set(ours) == {"02_kahns_order.html", "04_downhill.html"} | of_ten and len(ours) > 10
-    assert "lessons/glossary.html" in Read(site / "index.html").links and "$" not in page.text
+    assert "lessons/glossary.html" in read(site / "index.html").links and "$" not in page.text
 
 
 def test_what_a_page_says_to_install_is_a_file_that_it_leads_to(site):
-    front, lesson = (Read(site / each) for each in ("index.html", "lessons/02_kahns_order.html"))
+    front, lesson = (read(site / each) for each in ("index.html", "lessons/02_kahns_order.html"))
     [wheel] = [each.name for each in site.glob("*.whl")]
     assert all(f'pip install "{wheel}[all]"' in page.text for page in (front, lesson))
     assert wheel in front.links and f"../{wheel}" in lesson.links
@@ -144,22 +154,22 @@ def test_a_docstring_keeps_its_doctest_and_leads_to_other_names():
 
 
 def test_an_operator_tells_its_formula_derivative_picture_and_names_elsewhere(site):
-    text = Read(site / "reference" / "tensor.conv2d.html").text
+    text = read(site / "reference" / "tensor.conv2d.html").text
     for said in ("strides=(1, 1)", "sum_{a,b,c}", "derivative:", "onnx: Conv", "tensorflow: Conv2D", "Its picture"):
         assert said in text
-    text = Read(site / "reference" / "exp.html").text
+    text = read(site / "reference" / "exp.html").text
     assert "exp(a)" in text and "d/da = exp(a)" in text
 
 
 def test_a_trainer_tells_its_formula_and_a_class_what_it_can_do(site):
-    text = Read(site / "reference" / "AdamTrainer.html").text
+    text = read(site / "reference" / "AdamTrainer.html").text
     assert "w <- w - rate * sqrt(1 - beta2**t)" in text and "learning_rate" in text and "update" in text
 
 
 def test_an_error_is_what_a_python_programmer_would_catch_and_is_asked_for_by_others(site):
-    text = Read(site / "reference" / "errors.ShapeError.html").text
+    text = read(site / "reference" / "errors.ShapeError.html").text
     assert "NaiveGraphError, ValueError" in text and "errors.ShapeError.html" not in [
-        each.partition("#")[0] for each in Read(site / "reference" / "errors.ShapeError.html").links
+        each.partition("#")[0] for each in read(site / "reference" / "errors.ShapeError.html").links
     ]
     assert "altitudes takes finite samples of shape ..., not an array of shape ...." in text
 
@@ -225,12 +235,11 @@ def led_to_the_playground(page):
     return [unquote(each.partition("#program=")[2]) for each in page.links if "#program=" in each]
 
 
-def test_the_playground_runs_every_program_of_the_gallery_that_leads_there(tmp_path):
-    with_a_playground(tmp_path, "a-c")  # a choice, and a convolution, which wants NumPy
-    pages = [Read(tmp_path / "gallery" / f"{name}.html") for name in ("a-choice", "a-convolution")]
+def test_the_playground_runs_every_program_of_the_gallery_that_leads_there(whole):
+    pages = [read(whole.folder / "gallery" / f"{name}.html") for name in ("a-choice", "a-convolution")]
     programs = [each.code for each in gallery_programs() if each.link]
     (program,) = led_to_the_playground(pages[0])
-    assert program in programs and led_to_the_playground(pages[1]) == [] and len(programs) >= 8
+    assert program in programs and led_to_the_playground(pages[1]) == [] and len(programs) >= 8  # it wants NumPy
     assert ran_bare(programs).count("['page'") == len(programs)
 
 
@@ -240,16 +249,9 @@ def test_a_site_with_a_laboratory_leads_there(tmp_path):
         (tmp_path / "lite" / f"{page}.html").write_text("<!doctype html><title>laboratory</title>")
     list(build(tmp_path, "02"))
     assert list(broken(tmp_path)) == []
-    assert "lite/lab/index.html" in Read(tmp_path / "index.html").links
+    assert "lite/lab/index.html" in read(tmp_path / "index.html").links
     (lesson,) = (tmp_path / "lessons").glob("02*.html")
-    assert f"../lite/notebooks/index.html?path={lesson.stem}.ipynb" in Read(lesson).links
-
-
-def with_a_playground(folder, *names):
-    (folder / "playground").mkdir()
-    (folder / "playground" / "index.html").write_text("<!doctype html><title>playground</title>")
-    (folder / "playground" / "package.zip").write_bytes(zip_package())
-    list(build(folder, *names))
+    assert f"../lite/notebooks/index.html?path={lesson.stem}.ipynb" in read(lesson).links
 
 
 CELLS = """
@@ -262,9 +264,8 @@ for place, cell in enumerate(json.load(sys.stdin), 1):
 """
 
 
-def test_every_exercise_of_the_lessons_is_checked_in_its_page(tmp_path):
-    with_a_playground(tmp_path, "0", "1")
-    pages = "".join(page.read_text("utf-8") for page in sorted((tmp_path / "lessons").glob("[0-9]*.html")))
+def test_every_exercise_of_the_lessons_is_checked_in_its_page(whole):
+    pages = "".join(page.read_text("utf-8") for page in sorted((whole.folder / "lessons").glob("[0-9]*.html")))
     asked = re.findall('data-exercise="([a-zA-Z_]+)"', pages)
     assert sorted(each for each in asked if "tiny" not in each) == sorted(each.name for each in EXERCISES)
     assert {each.name for each in TINY} >= {each for each in asked if "tiny" in each} != set()
@@ -279,10 +280,9 @@ def test_every_exercise_of_the_lessons_is_checked_in_its_page(tmp_path):
 
 def without_a_way_home(folder):
     """The pages from which no link leads to the front page."""
-    folder = folder.resolve()
     home = folder / "index.html"
     for page in folder.rglob("*.html"):
-        if page != home and home not in {(page.parent / each).resolve() for each in Read(page).links}:
+        if page != home and home not in {led_to(page, each) for each in read(page).links}:
             yield str(page.relative_to(folder))
 
 
@@ -300,3 +300,21 @@ def test_the_whole_site_is_made_and_served_by_one_command(whole):
     assert len([*(whole.folder / "gallery").glob("*.html")]) == 1 + 12 + 1
     assert (whole.folder / "gallery" / "lenet.html").stat().st_size < 5_000_000
     assert (whole.folder / "index.html").stat().st_size < 300_000
+
+
+WITHOUT_ROOM = """() => {
+    const crowded = (each) => each.scrollHeight > each.clientHeight + 1 || each.scrollWidth > each.clientWidth + 1;
+    const slides = [...document.querySelectorAll(".slide")];
+    return slides.filter((slide) => [slide, ...slide.querySelectorAll("pre")].some(crowded)).map((slide) => slide.id);
+}"""
+
+
+@pytest.mark.browser
+def test_the_slides_of_every_lesson_have_room_where_a_beamer_shows_them(whole, browser):
+    page, slides = browser.new_page(viewport={"width": 1280, "height": 720}), whole.folder / "slides"
+    assert {each.stem for each in slides.glob("*.html")} == {each.stem for each in lessons_of_the_package()}
+    for each in sorted(slides.glob("*.html")):
+        page.goto(each.as_uri())
+        assert page.locator(".slide").count() > 9
+        assert page.evaluate(WITHOUT_ROOM) == [], each.name
+        assert page.locator(".slide > h2:only-child, .slide img:not([alt]), .slide img[alt='']").count() == 0
