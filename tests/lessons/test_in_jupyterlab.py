@@ -101,6 +101,15 @@ PICTURES = """
 """
 
 
+# Into sight with one cell after the other: some pictures are drawn when they are seen first.
+THROUGH = """async () => {
+  for (const cell of document.querySelectorAll('.jp-Notebook .jp-Cell')) {
+    cell.scrollIntoView();
+    await new Promise(requestAnimationFrame);
+  }
+}"""
+
+
 def _pictures(page: Any, expected: int) -> list[bool]:
     """For each picture in the page, whether it is really shown. A busy machine may take a while to draw them.
 
@@ -109,9 +118,7 @@ def _pictures(page: Any, expected: int) -> list[bool]:
     end = time.monotonic() + PATIENCE / 1000
     shown: list[bool] = []
     while time.monotonic() < end and (len(shown) < expected or not all(shown)):
-        for cell in page.locator(".jp-Notebook .jp-Cell").all():
-            cell.scroll_into_view_if_needed()
-        page.wait_for_timeout(500)
+        page.evaluate(THROUGH)
         shown = page.evaluate(PICTURES)
     return shown
 
@@ -150,7 +157,6 @@ def test_a_lesson_runs_in_jupyterlab_and_its_pictures_are_seen(lesson: Path, lab
         assert len(shown) >= expected and all(shown)
         assert page.locator(".ng-stepper .ng-drawing svg").count() == sum(map(_is_walk, outputs(lesson)))
         assert page.locator("[data-mime-type='application/vnd.jupyter.stderr']").count() == 0
-        page.screenshot(path=folder.parent / f"{lesson.stem}.png")
     finally:
         page.close()
 

@@ -139,14 +139,23 @@ def context():
         yield browser.new_context(viewport={"width": 1280, "height": 800}, permissions=["clipboard-write"])
 
 
-@pytest.fixture
-def page(context):
+def noted(context):
+    """A page, and what it asks of others and of the reader."""
     page = context.new_page()
     page.asked = []
     page.on("request", lambda request: page.asked.append(request.url))
     page.on("dialog", lambda dialog: page.asked.append(f"a dialog: {dialog.message}"))
-    yield page
-    page.close()
+    return page
+
+
+@pytest.fixture(scope="module")
+def page(context, address):
+    """The playground, whose first example has run: Python begins once for all that is typed into it."""
+    page = noted(context)
+    page.goto(address)
+    page.frame_locator("iframe").locator("g.node").first.wait_for()
+    done(page)
+    return page
 
 
 def done(page):
@@ -162,10 +171,6 @@ def typed(page, program):
 
 @pytest.mark.browser
 def test_a_page_runs_what_one_types_and_asks_nobody_else(address, page):
-    page.goto(address)
-    page.frame_locator("iframe").locator("g.node").first.wait_for()
-    done(page)
-    assert serious(page) == []
     typed(
         page, "from naive_graph import Variable\nx = Variable(4.0, name='x')\nprint('it is', 2 + 3)\nf = x.exp() * x\nf"
     )
@@ -183,26 +188,13 @@ def test_a_page_runs_what_one_types_and_asks_nobody_else(address, page):
     typed(page, f"from naive_graph import Variable\nx = Variable(1.0, name={HOSTILE!r})\nprint(x.name)\nx * 2")
     assert page.inner_text("#printed").strip() == HOSTILE
     page.frame_locator("iframe").locator("g.node").first.wait_for()
-    page.wait_for_timeout(300)
     asked = {urllib.parse.urlsplit(each.removeprefix("blob:")).netloc for each in page.asked}
     assert asked == {urllib.parse.urlsplit(address).netloc}
 
 
 @pytest.mark.browser
-def test_a_loop_without_end_is_stopped_and_python_begins_anew(address, page):
-    page.goto(address)
-    done(page)
-    page.evaluate("document.querySelector('.CodeMirror').CodeMirror.setValue('while True:\\n    pass')")
-    page.click("#run")
-    page.locator("#state", has_text="It runs").wait_for()
-    page.click("#stop")
-    typed(page, "40 + 2")
-    assert page.inner_text("#shown") == "42"
-
-
-@pytest.mark.browser
-def test_a_program_of_a_link_runs_at_a_click_and_not_before(address, page):
-    program = f"print({HOSTILE!r})\n6 * 7"
+def test_a_program_of_a_link_runs_at_a_click_and_not_before(address, context):
+    page, program = noted(context), f"print({HOSTILE!r})\n6 * 7"
     page.goto(f"{address}#program={urllib.parse.quote(program)}")
     page.locator("#state", has_text="Python is ready").wait_for()
     assert page.locator("#printed").is_hidden() and page.locator("#tabs button").count() == 0
@@ -213,6 +205,7 @@ def test_a_program_of_a_link_runs_at_a_click_and_not_before(address, page):
     page.click("#link")
     assert urllib.parse.unquote(urllib.parse.urlsplit(page.url).fragment) == f"program={program}"
     assert not any(each.startswith("a dialog") for each in page.asked)
+    page.close()
 
 
 @pytest.fixture
@@ -247,9 +240,7 @@ js.fetch("{0}fetched")
 
 
 @pytest.mark.browser
-def test_a_program_that_runs_tells_nobody_and_its_pictures_are_alive(address, page, neighbour):
-    page.goto(address)
-    done(page)
+def test_a_program_that_runs_tells_nobody_and_its_pictures_are_alive(page, neighbour):
     typed(page, TELLING.format(f"http://127.0.0.1:{neighbour.server_port}/"))
     page.wait_for_timeout(500)
     assert page.inner_text("#printed").startswith("refused\n") and neighbour.asked == []
@@ -264,19 +255,27 @@ def test_a_program_that_runs_tells_nobody_and_its_pictures_are_alive(address, pa
 
 
 @pytest.mark.browser
-def test_it_fits_the_window_in_light_and_dark_and_is_left_by_keys_alone(address, page):
-    page.goto(address)
-    done(page)
-    for wide, high in ((1280, 800), (768, 1024), (390, 844)):
-        for scheme in ("light", "dark"):
-            page.set_viewport_size({"width": wide, "height": high})
-            page.emulate_media(color_scheme=scheme)
-            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-            assert serious(page) == []
+def test_it_fits_the_window_in_light_and_dark_and_is_left_by_keys_alone(page):
+    typed(page, "from naive_graph import Variable\nVariable(2.0, name='x').exp()")
+    for wide, high, scheme in ((1280, 800, "light"), (768, 1024, "dark"), (390, 844, "light")):
+        page.set_viewport_size({"width": wide, "height": high})
+        page.emulate_media(color_scheme=scheme)
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert serious(page) == []
     page.locator(".CodeMirror").click()
     page.keyboard.press("Escape")
     page.keyboard.press("Tab")
     assert page.evaluate("!document.activeElement.closest('.CodeMirror')")
+
+
+@pytest.mark.browser
+def test_a_loop_without_end_is_stopped_and_python_begins_anew(page):
+    page.evaluate("document.querySelector('.CodeMirror').CodeMirror.setValue('while True:\\n    pass')")
+    page.click("#run")
+    page.locator("#state", has_text="It runs").wait_for()
+    page.click("#stop")
+    typed(page, "40 + 2")
+    assert page.inner_text("#shown") == "42"
 
 
 def test_its_examples_are_the_same_in_the_page(given, tmp_path):
