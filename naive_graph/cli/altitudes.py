@@ -8,7 +8,8 @@ from typing import Any
 
 from ..core.optional_deps import door
 from ..errors import CommandError
-from .draw import check_suffix, report_file
+from ..views.drawing.picture import checked_path
+from .draw import report_file
 from .import_model import parse_sizes
 from .sequential import read_program
 
@@ -20,7 +21,7 @@ def show_altitudes(file: Path, size: Sequence[str], data: Path | None, output: P
 
     data: samples, a .npy file, or a .npz file with the arrays `data` and `labels`.
     """
-    check_suffix(output, (".html", ".htm"))
+    checked_path(output, "A page", (".html", ".htm"), CommandError)
     with door("Altitudes need", "tensor"):
         from ..views.altitude_view.altitudes import altitudes
     page = altitudes(_model(file, size), *(_samples(data) if data is not None else ()))

@@ -13,14 +13,14 @@ from ..graph.formatting import wrap_to_terminal
 from ..graph.graph import Graph
 from ..graph.nodes import Constant, Node, is_leaf_variable
 from ..views.drawing.draw import draw
-from ..views.drawing.picture import FORMS
+from ..views.drawing.picture import FORMS, checked_path
 from .expression import read
 from .serving import browse
 
 
 def draw_expression(expression: str, values: Sequence[str], output: Path, opened: bool, **wishes: Any) -> int:
     """Parse, evaluate, differentiate and draw an expression; print its formula, value and gradients."""
-    check_suffix(output)
+    checked_path(output, "A picture", FORMS, CommandError)  # before anything is printed
     assignments = parse_assignments(values)
     with Graph.scratch(), warnings.catch_warnings(record=True) as caught_warnings:
         warnings.simplefilter("always")
@@ -42,13 +42,6 @@ def report_file(output: Path, opened: bool) -> None:
     print(f"written: {output}")
     if opened:
         browse(output.resolve().as_uri())
-
-
-def check_suffix(output: Path, suffixes: Sequence[str] = FORMS) -> None:
-    """Raise CommandError, before anything is printed, if the output's suffix is not supported."""
-    if output.suffix.lower() not in suffixes:
-        endings = f"{', '.join(suffixes[:-1])} or {suffixes[-1]}"
-        raise CommandError(f"'{output}' does not end in {endings}. Choose one: -o graph{suffixes[0]}")
 
 
 def parse_assignments(given: Sequence[str]) -> dict[str, float]:

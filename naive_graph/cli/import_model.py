@@ -9,7 +9,8 @@ from typing import Any
 
 from ..core.optional_deps import door
 from ..errors import CommandError
-from .draw import check_suffix, report_file
+from ..views.drawing.picture import FORMS, checked_path
+from .draw import report_file
 
 FROZEN = (".pb", ".pbtxt")  # as TensorFlow's graphs are called
 
@@ -24,7 +25,7 @@ def import_model(
     from ..interop.network import named_extents
     from ..views.drawing.draw import draw
 
-    check_suffix(output)
+    checked_path(output, "A picture", FORMS, CommandError)
     sizes, values = parse_sizes(size), parse_known_values(known)
     is_frozen = file.suffix.lower() in FROZEN
     if is_frozen and values:

@@ -7,10 +7,11 @@ import warnings
 from pathlib import Path
 
 from ..core.optional_deps import door
-from ..errors import SequentialError
+from ..errors import CommandError, SequentialError
 from ..graph.formatting import wrap_to_terminal
 from ..views.drawing.draw import draw
-from .draw import check_suffix, report_file
+from ..views.drawing.picture import FORMS, checked_path
+from .draw import report_file
 
 SMALLEST = """\
 stream<double x> res, data, label;
@@ -29,7 +30,7 @@ def show_sequential(file: str, check: bool, expand: bool, output: Path | None) -
         from ..sequential.compile import parse
 
     if output is not None:
-        check_suffix(output)
+        checked_path(output, "A picture", FORMS, CommandError)
     text = read_program(file)
     shown_name = "input" if file == "-" else file
     with warnings.catch_warnings(record=True) as caught_warnings:

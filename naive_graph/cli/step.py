@@ -8,14 +8,16 @@ import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from ..errors import CommandError
 from ..graph.formatting import wrap_to_terminal
 from ..graph.graph import Graph
 from ..graph.nodes import Constant
+from ..views.drawing.picture import checked_path
 from ..views.steps.record import step
 from ..views.steps.recording import Participants
 from ..views.steps.step import Step
 from ..views.steps.widgets import Steps
-from .draw import check_suffix, parse_assignments, report_file
+from .draw import parse_assignments, report_file
 from .expression import read
 
 HELP = "right, Enter: next   left: back   Home, End: ends   b: next contribution   a number, Enter: go there   q: leave"
@@ -31,7 +33,7 @@ def step_expression(
     """Step through the expression: one key a step in a terminal, else all steps as lines."""
     assignments = parse_assignments(values)
     if output is not None:
-        check_suffix(output, (".html", ".htm"))
+        checked_path(output, "A walk", (".html", ".htm"), CommandError)
     with Graph.scratch(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         f = read(expression, assignments)

@@ -12,7 +12,10 @@ from typing import Any, ClassVar, NoReturn
 
 from ..errors import MissingToolError
 
-TOOLS = ("numpy", "llvmlite", "opt_einsum", "onnx", "tensorboard", "google")  # packages for which `door` names an extra
+TOOLS = (  # packages for which `door` names an extra
+    "numpy", "llvmlite", "opt_einsum", "onnx", "tensorboard", "google", "matplotlib", "resvg_py",
+    "mistune", "jinja2", "latex2mathml", "markupsafe", "pygments", "pdoc",
+)  # fmt: skip
 
 
 @contextmanager

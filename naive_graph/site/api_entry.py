@@ -15,6 +15,7 @@ from warnings import catch_warnings
 import numpy as np
 
 from ..core.compositions import COMPOSITIONS
+from ..core.optional_deps import door
 from ..core.rules import Rule
 from ..errors import DrawingError, NoGradientError
 from ..graph.derive import gradients
@@ -26,13 +27,11 @@ from ..tensor.operators.describe import operator_details
 from ..tensor.operators.operator_def import OperatorDef
 from ..training.trainer import Trainer
 from ..views.drawing.draw import draw
-from .markdown import Links, missing_extra, templates
+from .markdown import Links, templates
 from .messages import error_messages
 
-try:
+with door("The reference needs", "site"):
     from pdoc import doc
-except ImportError:
-    raise missing_extra() from None
 
 TABLE = tomllib.loads(Path(__file__).with_name("reference.toml").read_text("utf-8"))
 HOUSE = __name__.split(".")[0]

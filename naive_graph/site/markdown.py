@@ -11,17 +11,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from ..errors import MissingToolError
+from ..core.optional_deps import door
 
 HERE = Path(__file__).parent / "templates"
 
 
-def missing_extra() -> MissingToolError:
-    """The error for a missing library of the extra `site`."""
-    return MissingToolError('The site needs libraries that make pages. Run: pip install "naive-graph[site]"')
-
-
-try:
+with door("The site needs", "site"):
     import mistune
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from latex2mathml.converter import convert
@@ -29,8 +24,6 @@ try:
     from pygments import highlight
     from pygments.formatters import HtmlFormatter
     from pygments.lexers import get_lexer_by_name
-except ImportError:
-    raise missing_extra() from None
 
 Links = Mapping[str, str]  # from a public name to its page
 

@@ -65,7 +65,7 @@ class ProductSimplifier:
         tensors: list[tuple[TensorNode, Ids]] = []
         for source, source_ids in zip(sources, ids):
             if isinstance(source, SelectionNode):
-                bound_maps += [BoundIndexMap.of(source, picker, source_ids) for picker in source.pickers]
+                bound_maps += [BoundIndexMap.of(source, picker, source_ids) for picker in source.selections]
             else:
                 tensors.append((source, source_ids))
         of_tensors = {index for _, source_ids in tensors for index in source_ids}

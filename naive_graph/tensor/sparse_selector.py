@@ -89,7 +89,7 @@ def _is_row_major(extents: Shape, strides: tuple[int, ...], size: int) -> bool:
 
 
 class SelectionNode(LeafNode):
-    """A constant tensor of 0 and 1: the product of AxisSelections (`pickers`), each of which has some of its axes.
+    """A constant tensor of 0 and 1: the product of AxisSelections (`selections`), each of which has some of its axes.
 
     >>> every_other = SelectionNode((2, 4), [AxisSelection((0,), 1, (2,))])
     >>> every_other.dense().tolist()
@@ -99,8 +99,8 @@ class SelectionNode(LeafNode):
     kind = "selection"
     is_structural = True
 
-    def __init__(self, shape: Shape, pickers: Sequence[AxisSelection], name: str | None = None) -> None:
-        self.pickers = tuple(pickers)
+    def __init__(self, shape: Shape, selections: Sequence[AxisSelection], name: str | None = None) -> None:
+        self.selections = tuple(selections)
         super().__init__(LeafType.CONSTANT, shape, None, name)
 
     @property
@@ -112,12 +112,12 @@ class SelectionNode(LeafNode):
         """The dense array of zeros and ones."""
         return self.dense()
 
-    def dense(self, pickers: Sequence[AxisSelection] | None = None) -> Array:
-        """The dense array; of some pickers only, their product, of extent 1 along the axes of the others."""
+    def dense(self, selections: Sequence[AxisSelection] | None = None) -> Array:
+        """The dense array; of some selections only, their product, of extent 1 along the axes of the others."""
         full = np.ones([1] * self.rank)
-        for picker in self.pickers if pickers is None else pickers:
+        for picker in self.selections if selections is None else selections:
             full = full * picker.dense(self.shape)
-        return np.broadcast_to(full, self.shape) if pickers is None else full
+        return np.broadcast_to(full, self.shape) if selections is None else full
 
 
 def mark_run_time_gather(

@@ -43,7 +43,7 @@ def test_a_page_is_written_of_every_kind_of_file(saved, monkeypatch, capsys, wor
 @pytest.mark.parametrize(
     "words, code, says",
     [
-        (["tiny.npz", "-o", "page.svg"], 2, "does not end in .html or .htm"),
+        (["tiny.npz", "-o", "page.svg"], 2, "A page is saved as .html or .htm"),
         (["gone.seq"], 1, "No such file or directory"),
         (["two.seq"], 2, "has 2 networks, and a page shows one"),
         (["none.seq"], 2, "has no networks"),

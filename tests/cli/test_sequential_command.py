@@ -149,4 +149,4 @@ def test_a_picture_is_of_an_expansion_and_has_a_form(ask):
     with pytest.raises(SystemExit):
         ask(GOOD, "-o", "net.svg")
     code, said, wrong = ask(GOOD, "--expand", "-o", "net.txt")
-    assert code and not said and "does not end in" in wrong
+    assert code and not said and "A picture is saved as" in wrong

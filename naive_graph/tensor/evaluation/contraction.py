@@ -99,7 +99,7 @@ def _plan_moves(selections: Sequence[tuple[SelectionNode, Ids]], lying: list[Ids
     """
     picks, moves = list[SelectionTerm](), list[Move]()
     for selection, ids in selections:
-        for picker in selection.pickers:
+        for picker in selection.selections:
             many = [ids[axis] for axis in picker.axes]
             picks.append(SelectionTerm(selection.shape, picker, many, ids[picker.axis]))
     while picks:

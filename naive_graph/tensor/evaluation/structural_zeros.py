@@ -53,7 +53,7 @@ def _infer_structural_zeros(node: TensorNode) -> bool:
 
 def _creates_structural_zeros(source: TensorNode, ids: Ids) -> bool:
     if isinstance(source, SelectionNode):
-        return not all(_fills_all_positions(source, picker, ids) for picker in source.pickers)
+        return not all(_fills_all_positions(source, picker, ids) for picker in source.selections)
     return bool(source.has_structural_zeros)
 
 

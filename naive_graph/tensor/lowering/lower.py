@@ -269,7 +269,7 @@ def _estimate_node(node: TensorNode) -> int:
     assert isinstance(node, LinearNode)
     for source, ids in zip(node.sources, node.index[1:]):
         if isinstance(source, SelectionNode):
-            moved = all(ids[picker.axis] < 0 or picker.is_reshape(source.shape) for picker in source.pickers)
+            moved = all(ids[picker.axis] < 0 or picker.is_reshape(source.shape) for picker in source.selections)
             return 0 if moved else node.size
     extents = dict(zip(node.index.left, node.sources[0].shape))
     terms = node.size * size_of(extents[dummy] for dummy in node.index.dummies)

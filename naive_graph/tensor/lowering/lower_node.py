@@ -192,7 +192,7 @@ def _lower_selection(node: LinearNode, writer: BulkWriter, sources: list[Rows]) 
     selection = sources[selections[0]].selection
     axis_ids = tuple(map(abs, node.index[1 + selections[0]]))
     rows, ids = sources[1 - selections[0]], tuple(map(abs, node.index[2 - selections[0]]))
-    for picker in selection.pickers:
+    for picker in selection.selections:
         moved = _gather_or_scatter(writer, rows, ids, selection, picker, axis_ids, set(node.index.dst))
         if moved is None:
             return None

@@ -26,7 +26,7 @@ from ..function import Function, add_row, constant_row
 from ..index import Shape
 from ..sparse_selector import SelectionNode
 
-OWN = ("index", "op", "rule", "alpha", "pickers", "function", "sources", "direct")  # attributes sent of a node
+OWN = ("index", "op", "rule", "alpha", "selections", "function", "sources", "direct")  # attributes sent of a node
 DEFINED = ("name", "value", "partials", "domain", "kink", "symbol", "tex")  # attributes sent of a learner's operator
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from ...core.plan import Plan
 from ...core.rules import Rule
 from ...core.tables import Tables
+from ...engines.llvm.emit import NotCompilable
 from ...errors import MissingToolError
 from ...graph.graph import Graph
 from ...graph.node_factory import CURRENT
@@ -24,13 +25,8 @@ Signature = tuple[Rule, tuple[int, ...]]
 def machine_header(tables: Tables, plan: Plan, packed: ColumnPacker) -> dict[str, Any]:
     """The level runs and the machine code, for the page's header; {"missing": reason} if they cannot be compiled."""
     try:
-        from ...engines.llvm.emit import NotCompilable
-
-        try:
-            return {"tape": _pack_level_runs(tables, plan, packed), "code": dict(_compile_signatures(plan))}
-        except NotCompilable as error:
-            return {"missing": f"No machine code here. {error}"}
-    except (MissingToolError, ImportError) as error:
+        return {"tape": _pack_level_runs(tables, plan, packed), "code": dict(_compile_signatures(plan))}
+    except (MissingToolError, ImportError, NotCompilable) as error:
         return {"missing": f"No machine code here. {error}"}
 
 

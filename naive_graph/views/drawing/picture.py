@@ -209,7 +209,8 @@ def checked_path(path: Any, what: str, forms: Iterable[str], failure: type[Naive
     *others, last = forms
     if target.suffix.lower() not in (*others, last):
         named = f"{', '.join(others)} or {last}" if others else last
-        raise failure(f"{what} is saved as {named}, not {target.suffix or 'without a suffix'!r}.")
+        suffix = repr(target.suffix) if target.suffix else "without a suffix"
+        raise failure(f"{what} is saved as {named}, not {suffix}.")
     return target
 
 

@@ -12,6 +12,7 @@ from ctypes.util import find_library
 from functools import cache
 from pathlib import Path
 
+from ...core.optional_deps import door
 from ...errors import DrawingError, MissingToolError
 from ..theme import OTHER_FONTS, OWN_FONT
 
@@ -73,10 +74,8 @@ def _strip_styles(svg: str) -> str:
 
 def _render_png(svg: str, zoom: float = 1.0, use_system_fonts: bool = False) -> bytes:
     """The SVG as PNG. use_system_fonts: for letters that our font lacks."""
-    try:
+    with door("A PNG needs", "draw"):
         import resvg_py
-    except ImportError:
-        raise MissingToolError('A PNG needs resvg-py: pip install "naive-graph[draw]". SVG does without.') from None
     wide = re.search(r'<svg [^>]*?width="(\d+)"', svg)
     png_bytes: bytes = resvg_py.svg_to_bytes(
         svg_string=_strip_styles(svg),

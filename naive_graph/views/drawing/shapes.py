@@ -24,12 +24,12 @@ def box_size(box: Box, flat: bool = False) -> Point:
 
 def place_lines(box: Box, flat: bool = False) -> list[tuple[float, float, str, str]]:
     """Each line of a box: the middle of its base as seen from the middle of the box, its text and its colour."""
-    in_one_line = flat and not box.grid
-    end = (box_size(box, flat=True)[0] - ROOMS.get(box.look.shape, USUAL_ROOM)[0]) / -2
+    in_one_line, widths = flat and not box.grid, [text_width(line) for line in box.lines]
+    end = -(sum(widths) + APART * (len(widths) - 1)) / 2
     base = 3 + (LINE - box_size(box)[1]) / 2 if box.grid else LINE * (1 - len(box.lines)) / 2
     lines = []
-    for index, line in enumerate(box.lines):
-        wide, ink = text_width(line), "gradient" if line.startswith("grad ") and index else box.look.ink
+    for index, (line, wide) in enumerate(zip(box.lines, widths)):
+        ink = "gradient" if line.startswith("grad ") and index else box.look.ink
         lines.append((end + wide / 2, BASE, line, ink) if in_one_line else (0.0, base + BASE, line, ink))
         end, base = end + wide + APART, base + LINE
     return lines

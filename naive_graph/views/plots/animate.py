@@ -7,7 +7,7 @@ from __future__ import annotations
 
 # First: it says which extra to install.
 from ...core.number import shortened
-from .figure import Plot, Recorded, ignore_missing_glyphs, our_style
+from .figure import Plot, ignore_missing_glyphs, our_style
 
 # isort: split
 import io
@@ -30,7 +30,7 @@ DPI = 100
 PACE, PAUSE = 80, 1500  # milliseconds for a frame, and for the last
 
 
-def animate_walk(history: Recorded, f: Node, x: Node, y: Node | None, path: Any, frames: int) -> Path:
+def animate_walk(history: Any, f: Node, x: Node, y: Node | None, path: Any, frames: int) -> Path:
     """Implement `History.animate`: write the path as .gif, or as an interactive .html page."""
     target = checked_path(path, "A film", [".gif", ".html"], HistoryError)
     if target.suffix.lower() == ".html":

@@ -161,12 +161,7 @@ class Comparison:
         stage, walks = self._make_stage(figure, panels), []
         for index, (panel, path) in enumerate(zip(panels, self.paths)):
             walks += panel.plot(*zip(*path.points), **_path_style(index, path), zorder=4)
-            if index % columns:
-                panel.set_ylabel("")
-                panel.yaxis.set_tick_params(labelleft=False)
-            if index < columns * (rows - 1):
-                panel.set_xlabel("")
-                panel.xaxis.set_tick_params(labelbottom=False)
+            panel.label_outer()
         (left, right), (low, high) = stage.panel.get_xlim(), stage.panel.get_ylim()
         slant = (high - low) / (right - left)
         column = figure.get_figwidth() / columns
@@ -183,7 +178,7 @@ class Comparison:
 
     def _draw_losses(self, panel: Any) -> list[Any]:
         """Plot the loss at each step, on a log axis if it spans more than two decades; cut where the paths are cut."""
-        near = [height for path in self.paths for _, height in _points_in_reach(path, self.paths)]
+        near = [height for path in self.paths for _, height in _points_in_disc(path, self.paths)]
         every = [height for height in near if abs(height) < LARGEST]
         styles = [self._loss_line_style(index, path) for index, path in enumerate(self.paths)]
         lines = [panel.plot(path.heights, **style)[0] for path, style in zip(self.paths, styles)]
@@ -223,7 +218,7 @@ class Comparison:
 
     def _make_stage(self, figure: Any, panels: list[Any]) -> Stage:
         """Draw the contours of f around all paths. A diverged path is cut at the range of the others."""
-        points = [point for path in self.paths for point, _ in _points_in_reach(path, self.paths)]
+        points = [point for path in self.paths for point, _ in _points_in_disc(path, self.paths)]
         with Graph.scratch():
             x, y = Variable(points[0][0], name="x"), Variable(points[0][1], name="y")
             f = self.ground.height(x, y)
@@ -257,12 +252,12 @@ def _set_panel_title(panel: Any, path: Path, wide: float) -> None:
     panel.set_title("\n".join(fit_text(line, wide) for line in lines)).set_parse_math(False)
 
 
-def _points_in_reach(path: Path, paths: list[Path]) -> list[tuple[tuple[float, float], float]]:
-    """The (point, loss) pairs of a path that lie within reach of the start; drops the end of a diverged path."""
+def _points_in_disc(path: Path, paths: list[Path]) -> list[tuple[tuple[float, float], float]]:
+    """The (point, loss) pairs of a path in a disc around the start; drops the end of a diverged path."""
     start = paths[0].points[0]
     walked = chain.from_iterable(other.points for other in paths if not other.left)
-    reach = max(10.0, 3 * max((dist(point, start) for point in walked), default=0.0))
-    return [(point, height) for point, height in zip(path.points, path.heights) if dist(point, start) <= reach]
+    radius = max(10.0, 3 * max((dist(point, start) for point in walked), default=0.0))
+    return [(point, height) for point, height in zip(path.points, path.heights) if dist(point, start) <= radius]
 
 
 def _path_style(index: int, path: Path) -> dict[str, Any]:

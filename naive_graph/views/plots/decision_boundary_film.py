@@ -6,7 +6,7 @@ A page plays the frames; a static image shows up to four of them side by side.
 from __future__ import annotations
 
 # First: it says which extra to install.
-from .figure import WIDE, Plot, Recorded, Save, finish_axes, finish_figure, fit_text, label_axes, new_plot, our_style
+from .figure import WIDE, Plot, Save, finish_axes, finish_figure, fit_text, label_axes, new_plot, our_style
 
 # isort: split
 import base64
@@ -163,7 +163,7 @@ class BoundaryFilm:
 
 
 def make_film(
-    history: Recorded, answer: Answer, points: Sequence[Any], series: str | None, frames: int, title: str, save: Save,
+    history: Any, answer: Answer, points: Sequence[Any], series: str | None, frames: int, title: str, save: Save,
     *, ax: Any = None, figsize: tuple[float, float] | None = None,
 ) -> Any:  # fmt: skip
     """The figure that `History.film` returns, or the axes that it was given, with the last moment."""

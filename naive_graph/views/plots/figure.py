@@ -22,23 +22,21 @@ from html import escape
 from itertools import chain, pairwise
 from pathlib import Path
 from textwrap import fill
-from typing import Any, NoReturn, Protocol
+from typing import Any, NoReturn
 
-from ...errors import HistoryError, MissingToolError
-from ...graph.nodes import Node
+from ...core.optional_deps import door
+from ...errors import HistoryError
 from ..assets import standalone_page
 from ..csp import csp_meta
 from ..drawing.picture import checked_path, save_atomically
 from ..drawing.text_metrics import text_width
 from ..theme import LEAST, LIGHT, LINE, OTHER_FONTS, SERIES, TEXT, THEMES, TITLE, format_number, svg_style
 
-try:
+with door("A plot needs", "plot"):
     import matplotlib.style
     from matplotlib import font_manager
     from matplotlib.figure import Figure
     from matplotlib.ticker import Formatter, LogFormatter
-except ImportError:
-    raise MissingToolError('A plot needs matplotlib: pip install "naive-graph[plot]".') from None
 
 STYLES = ("-", "--", "-.", ":")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
@@ -71,17 +69,6 @@ def line_style(place: int) -> dict[str, Any]:
 
 
 Save = str | os.PathLike[str] | None  # where a plot is to be saved, if it is
-
-
-class Recorded(Protocol):
-    """The part of `History` that plots read."""
-
-    @property
-    def names(self) -> list[str]: ...
-
-    def __getitem__(self, series: str) -> Any: ...
-
-    def series_of_node(self, node: Node, fallback: str) -> tuple[str, list[float | None]]: ...
 
 
 NO_WINDOWS = ("agg", "cairo", "inline", "pdf", "pgf", "ps", "svg", "template")  # backends that plt.show() opens none of

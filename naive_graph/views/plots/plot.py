@@ -11,7 +11,6 @@ from ...errors import HistoryError
 from .figure import (
     WIDE,
     Plot,
-    Recorded,
     Save,
     add_legend,
     finish_axes,
@@ -29,7 +28,7 @@ FEW = 30  # numbers of which each gets a mark; fewer where lines must be told ap
 
 
 def plot_histories(
-    histories: Sequence[Recorded], series: str | Sequence[str] | None, labels: Sequence[str] | None, log: bool,
+    histories: Sequence[Any], series: str | Sequence[str] | None, labels: Sequence[str] | None, log: bool,
     title: str, save: Save, ax: Any = None, figsize: tuple[float, float] | None = None,
 ) -> Any:  # fmt: skip
     """The figure that `History.plot` returns, or the axes that it was given."""
@@ -59,7 +58,7 @@ def plot_histories(
 
 
 def _draw_series(
-    panel: Any, histories: Sequence[Recorded], name: str, titles: Sequence[str], log: bool
+    panel: Any, histories: Sequence[Any], name: str, titles: Sequence[str], log: bool
 ) -> tuple[dict[int, Any], list[Any]]:
     """Draw one series of each history; return its line by the history's number, and the crosses below."""
     recorded = {number: history[name] for number, history in enumerate(histories) if name in history.names}
@@ -87,7 +86,7 @@ def _make_panels(names: Sequence[str], figsize: tuple[float, float] | None) -> t
 # --- what is asked for --------------------------------------------------------
 
 
-def _choose_series(histories: Sequence[Recorded], series: str | Sequence[str] | None) -> list[str]:
+def _choose_series(histories: Sequence[Any], series: str | Sequence[str] | None) -> list[str]:
     recorded = list(dict.fromkeys(name for history in histories for name in history.names))
     if not recorded:
         raise HistoryError("There is nothing to plot: no step was recorded.")
@@ -102,7 +101,7 @@ def _choose_series(histories: Sequence[Recorded], series: str | Sequence[str] | 
     return names
 
 
-def _history_labels(histories: Sequence[Recorded], labels: Sequence[str] | None) -> list[str]:
+def _history_labels(histories: Sequence[Any], labels: Sequence[str] | None) -> list[str]:
     if labels is None:
         return [f"history {index + 1}" for index in range(len(histories))]
     if isinstance(labels, str) or len(labels) != len(histories):

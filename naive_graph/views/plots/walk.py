@@ -5,7 +5,6 @@ from __future__ import annotations
 # First: it says which extra to install.
 from .figure import (
     WIDE,
-    Recorded,
     Save,
     add_legend,
     finish_axes,
@@ -83,7 +82,7 @@ class Stage:
 
 
 def plot_walk(
-    history: Recorded, f: Node, x: Node, y: Node | None, title: str, save: Save, ax: Any = None,
+    history: Any, f: Node, x: Node, y: Node | None, title: str, save: Save, ax: Any = None,
     figsize: tuple[float, float] | None = None,
 ) -> Any:  # fmt: skip
     """The figure that `History.plot_path` returns, or the axes that it was given."""
@@ -100,7 +99,7 @@ def plot_walk(
 
 
 def make_stage(
-    history: Recorded, f: Node, x: Node, y: Node | None, figsize: tuple[float, float] | None = None, ax: Any = None
+    history: Any, f: Node, x: Node, y: Node | None, figsize: tuple[float, float] | None = None, ax: Any = None
 ) -> Stage:
     """The curve or the contours of f around the walk, the walk not yet drawn; ax: axes of a user's, for these."""
     surface = Surface(f, [x] if y is None else [x, y])
@@ -118,7 +117,7 @@ def make_stage(
     return stage
 
 
-def read_walk(history: Recorded, x: Node, y: Node | None) -> Walk:
+def read_walk(history: Any, x: Node, y: Node | None) -> Walk:
     """The walk of x, or of x and y, as it was recorded."""
     walks = [history.series_of_node(x, "x")] + ([] if y is None else [history.series_of_node(y, "y")])
     rows = list(enumerate(zip(*(series for _, series in walks))))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -28,23 +28,6 @@ from .widgets import Firings, Steps
 
 LARGE = 100_000  # nodes that take more than a second
 MODES = ("both", "forward", "backward", "tangent")
-
-
-class TakenBranches:
-    """Tracks which nodes a gradient reaches through taken branches of `where`; fed with each contribution in order."""
-
-    def __init__(self, plan: Plan, seeds: Iterable[int]) -> None:
-        self.choices = {row for step, row in enumerate(plan.rows) if (rule := plan.rule(step)) and rule.selects}
-        self.reached = {plan.rows[step] for step in seeds}
-
-    def is_on_taken_branch(self, event: Contributed) -> bool:
-        """Whether a contribution comes through taken branches only; `where` has partial 1 for the taken one, else 0."""
-        if not self.choices:
-            return True
-        taken = event.consumer in self.reached and not (event.consumer in self.choices and event.partial == 0)
-        if taken:
-            self.reached.add(event.row)
-        return taken
 
 
 class Recorder:
@@ -87,11 +70,16 @@ class Recorder:
         run = self._begin(BACKWARD, self._cast(plan))
         run.values, constants = dict(zip(plan.rows, values)), run.cast.constants
         self.was_differentiated = True
-        adjoints, branches = [], TakenBranches(plan, seeds)
+        adjoints = []
+        choices = {row for step, row in enumerate(plan.rows) if (rule := plan.rule(step)) and rule.selects}
+        reached = {plan.rows[step] for step in seeds}  # through taken branches of `where` alone
         most = 2 * len(plan) + len(plan.operand_steps)
         for event in with_progress(reverse_sweep(plan, values, seeds, wanted), "step backward", most):
-            if isinstance(event, Contributed) and not branches.is_on_taken_branch(event):
-                run.untaken.add(len(run))
+            if choices and isinstance(event, Contributed):  # `where` has partial 1 for the taken branch, else 0
+                if event.consumer in reached and not (event.consumer in choices and event.partial == 0):
+                    reached.add(event.row)
+                else:
+                    run.untaken.add(len(run))
             if event.row not in constants:  # nothing was asked for there, so 0.0 would say too much
                 run.log.add_event(event)
             if isinstance(event, Finished):
