@@ -26,22 +26,18 @@ class LocalFileHandler(SimpleHTTPRequestHandler):
     extensions_map = SimpleHTTPRequestHandler.extensions_map | KINDS
 
     def send_head(self) -> Any:
-        """The beginning of every answer."""
-        return super().send_head() if self._is_allowed() else None
-
-    def _is_allowed(self) -> bool:
-        """Whether the request is for localhost and stays inside the folder; otherwise an error response is sent."""
+        """The beginning of every answer: an error unless the request is for localhost and stays inside the folder."""
         host = self.headers.get("Host", "").rpartition(":")[0].lower()
         if host not in ("127.0.0.1", "localhost"):  # a page of elsewhere whose name leads here
             self.send_error(403, "Only this machine is answered")
-            return False
+            return None
         try:
             inside = Path(self.translate_path(self.path)).resolve().is_relative_to(Path(self.directory).resolve())
         except (OSError, ValueError):  # no path at all, such as one with a NUL
             inside = False
         if not inside:  # a link leads out of the folder
             self.send_error(404, "File not found")
-        return inside
+        return super().send_head() if inside else None
 
     def log_message(self, format: str, *args: object) -> None:
         """Say nothing: what a page loads is of no interest."""

@@ -53,12 +53,9 @@ def step_expression(
 
 def select_visible_steps(steps: Steps) -> list[Step]:
     """The steps as a page counts them when it opens: without the queue, and without the values of Constants."""
-
-    def is_constant(row: int) -> bool:
-        return row in _participants_of(steps, row).constants
-
+    constants = set[int]().union(*(run.cast.constants for run in steps.runs))
     shown = (event for event in steps if event.kind != "enqueued")
-    return [event for event in shown if event.kind != "read" or not is_constant(event.row)]
+    return [event for event in shown if event.kind != "read" or event.row not in constants]
 
 
 def walk(steps: Steps, read_key_function: Callable[[], str], say: Callable[[str], object]) -> None:

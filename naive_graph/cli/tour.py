@@ -91,7 +91,9 @@ def run_problem(problem: Problem, number: int, out: Path) -> int:
         print(f"  graph:   {len(Graph.node_list)} nodes; each step is x <- x - {RATE} * df/dx")
         history = descend(problem, f, variables, out)
         wrong = _print_comparison(problem, history, variables)
-        _plot(problem, f, variables, history, out)
+        for suffix in ("svg", "png"):
+            history.plot(title=problem.title, save=out / f"{problem.name}-history.{suffix}")
+            history.plot_path(f, *variables, title=problem.title, save=out / f"{problem.name}-path.{suffix}")
     print(wrap_to_terminal(f"  {problem.lesson}"))
     return wrong
 
@@ -108,16 +110,10 @@ def descend(problem: Problem, f: Node, variables: list[Variable], out: Path) -> 
                 drawing.save(out / f"{problem.name}-graph.{suffix}")
         history.record(f=f, **{str(variable.name): variable for variable in variables})
         for variable in variables:
-            step_down(variable)
+            assert variable.value is not None and variable.grad is not None  # backward has been here
+            variable.value = variable.value - RATE * variable.grad
         Graph.kill_grad()
     return history
-
-
-def step_down(variable: Variable) -> None:
-    """x <- x - 0.01 * df/dx."""
-    value, slope = variable.value, variable.grad
-    assert value is not None and slope is not None  # backward has been here
-    variable.value = value - RATE * slope
 
 
 # --- numbers --------------------------------------------------------------------
@@ -158,15 +154,6 @@ def _print_line(step: int | str, name: str, value: float, reference: str) -> boo
     is_met = agrees(value, reference)
     print(f"  {step:>5}  {name:>3}  {value:>18.15g}  {reference:>18}  {'ok' if is_met else 'WRONG'}")
     return not is_met
-
-
-# --- pictures -------------------------------------------------------------------
-
-
-def _plot(problem: Problem, f: Node, variables: list[Variable], history: History, out: Path) -> None:
-    for suffix in ("svg", "png"):
-        history.plot(title=problem.title, save=out / f"{problem.name}-history.{suffix}")
-        history.plot_path(f, *variables, title=problem.title, save=out / f"{problem.name}-path.{suffix}")
 
 
 def _closing_text(out: Path) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import cache
 from typing import Any
 
 from ..classroom.language import languages, message_catalogue
@@ -34,11 +33,12 @@ def render_page(template: str, title: str, up: str = "", **facts: Any) -> str:
     body = STYLE.sub("", SCRIPT.sub("", body))
     graphviz_copies = [text for kind, text in scripts if "ng-dot" in kind][:1]
     page_scripts = [text for kind, text in scripts if "ng-dot" not in kind]
-    style = "\n".join([_site_css(), *styles])
+    style = "\n".join([page_style(":root") + (HERE / "site.css").read_text("utf-8"), *styles])
+    logo = (HERE / "logo.svg").read_text("utf-8")
     hashable_style = "" if " style=" in body else style  # pictures have style attributes, which a hash cannot allow
     facts |= {
         "title": title, "up": up, "say": say, "body": body, "copies": graphviz_copies, "runs": page_scripts,
-        "style": style, "version": __version__, "logo": _logo(), "says": facts.get("says") or ABOUT,
+        "style": style, "version": __version__, "logo": logo, "says": facts.get("says") or ABOUT,
         "languages": [(code, message_catalogue(code).message(NAME)) for code in languages()],
         "lessons_at": f"{language}/index.html" if language != "en" else "lessons/index.html",
         "policy": csp_meta(*page_scripts, style=hashable_style, dot=bool(graphviz_copies), python=facts["python"]),
@@ -54,13 +54,3 @@ def add_home_link(page: str, up: str = "") -> str:
     for marker, more in {"style-src ": f"{csp_hash(look)} ", "<body>": way}.items():
         page = page.replace(marker, marker + more, 1)
     return page.replace("</head>", f"<style>{look}</style></head>", 1)
-
-
-@cache
-def _logo() -> str:
-    return (HERE / "logo.svg").read_text("utf-8")
-
-
-@cache
-def _site_css() -> str:
-    return page_style(":root") + (HERE / "site.css").read_text("utf-8")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
 
 from ..theme import DIGITS, TEXT
 
@@ -50,11 +49,6 @@ def round_numbers(formula: str) -> str:
 def count_ideographs(text: str) -> int:
     """The number of double-width letters, such as Chinese ones."""
     return sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
-
-
-def column_width(lines: Sequence[str]) -> int:
-    """The width of the widest line in letters; an ideograph counts as two."""
-    return max((len(line) + count_ideographs(line) for line in lines), default=0)
 
 
 def text_width(text: str, size: float = TEXT) -> float:
