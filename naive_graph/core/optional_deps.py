@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NoReturn
 from ..errors import MissingToolError
 
 TOOLS = (  # packages for which `door` names an extra
-    "numpy", "llvmlite", "opt_einsum", "onnx", "tensorboard", "google", "matplotlib", "resvg_py",
+    "numpy", "llvmlite", "opt_einsum", "onnx", "tensorboard", "google", "matplotlib", "PIL", "resvg_py",
     "mistune", "jinja2", "latex2mathml", "markupsafe", "pygments", "pdoc",
 )  # fmt: skip
 

@@ -161,8 +161,9 @@ def _absorbers_by_box(tables: Tables, rows: Sequence[int]) -> dict[str, dict[str
     """For the box of each merged node: the nodes it was merged into, with their partials. No arrow leads there."""
     absorbed, absorbers = absorbed_by(tables, rows), defaultdict[str, list[str]](list)
     operands = {absorber: operand_rows for absorber, _, operand_rows, _ in absorbed}
+    named = {row for row in rows if tables.name(row)}
     for merged_row, row, count in absorptions_between(absorbed, {*rows}):
-        if named_prefix(tables, merged_row, {*rows}) == row:  # an arrow leads there
+        if merged_prefix(tables, merged_row, named) == row:  # an arrow leads there
             continue
         partial = _partials(tables, merged_row, [row, *operands[merged_row][count:]])[0]
         if partial is not None:
@@ -339,12 +340,12 @@ def _make_arrows(tables: Tables, folder: Folder, boxes: Mapping[str, list[int]],
     """An arrow for each operand position; those that meet a folded box, or what is left out, are bundled."""
     arrows: list[Arrow] = []
     bundles = Counter[tuple[str, str]]()
-    drawn = {row for members in boxes.values() for row in members}
+    named = {row for members in boxes.values() for row in members if tables.name(row)}
     for target, members in boxes.items():
         for row in members:
             operands = tables.operands(row)
             sources = [_source_box(folder, operand, target, boxes) for operand in operands]
-            taken = named_prefix(tables, row, drawn)
+            taken = merged_prefix(tables, row, named)
             if taken is not None:  # what it took over is drawn, so the first operands lead there
                 count = len(tables.operands(taken))
                 sources[:count] = [""] * count
@@ -366,12 +367,12 @@ def _make_arrows(tables: Tables, folder: Folder, boxes: Mapping[str, list[int]],
     return arrows + bundle_arrows(bundles)
 
 
-def named_prefix(tables: Tables, row: int, drawn: Container[int]) -> int | None:
-    """The longest prefix of a merged sum or product that has a name and is drawn."""
+def merged_prefix(tables: Tables, row: int, drawn: Container[int]) -> int | None:
+    """The longest prefix of a merged sum or product that is among the rows `drawn`."""
     own_sources = tables.own_sources(row)
     while own_sources and own_sources[0] < 0:
         taken = ~own_sources[0]
-        if taken in drawn and tables.name(taken):
+        if taken in drawn:
             return taken
         own_sources = tables.own_sources(taken)
     return None

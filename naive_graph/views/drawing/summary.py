@@ -10,7 +10,7 @@ from dataclasses import replace
 from ...core.tables import Tables
 from .folding import Folder
 from .live_graph import MOST_ALIVE
-from .scene import FOLLOWED, KIND_NAMES, SCREENFUL, Arrow, Box, DrawOptions, Scene, node_box, scope_box
+from .scene import FOLLOWED, KIND_NAMES, SCREENFUL, Arrow, Box, DrawOptions, Scene, merged_prefix, node_box, scope_box
 from .summarize import SummaryPart, summarize
 
 NEXT = " (to the next step)"
@@ -117,15 +117,8 @@ def _common_title(boxes: Sequence[Box]) -> str:
 
 def unmerged_operands(tables: Tables, row: int, drawn: set[int]) -> list[int]:
     """The operands before sums and products were merged: a merged operand that is drawn stands for its own terms."""
-    tails: list[list[int]] = []
-    operands = tables.own_sources(row)
-    while operands and operands[0] < 0:
-        tails.append(operands[1:])
-        taken = ~operands[0]
-        operands = [taken] if taken in drawn else tables.own_sources(taken)
-    for tail in reversed(tails):
-        operands.extend(tail)
-    return operands
+    operands, taken = tables.operands(row), merged_prefix(tables, row, drawn)
+    return operands if taken is None else [taken, *operands[len(tables.operands(taken)) :]]
 
 
 def _part_key(

@@ -161,7 +161,12 @@ class Comparison:
         stage, walks = self._make_stage(figure, panels), []
         for index, (panel, path) in enumerate(zip(panels, self.paths)):
             walks += panel.plot(*zip(*path.points), **_path_style(index, path), zorder=4)
-            panel.label_outer()
+            if index % columns:
+                panel.set_ylabel("")
+                panel.yaxis.set_tick_params(labelleft=False)
+            if index < columns * (rows - 1):
+                panel.set_xlabel("")
+                panel.xaxis.set_tick_params(labelbottom=False)
         (left, right), (low, high) = stage.panel.get_xlim(), stage.panel.get_ylim()
         slant = (high - low) / (right - left)
         column = figure.get_figwidth() / columns
