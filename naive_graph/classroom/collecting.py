@@ -9,15 +9,16 @@ from __future__ import annotations
 import re
 import zlib
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from unicodedata import normalize
 from zipfile import BadZipFile, ZipFile, ZipInfo
 
 from ..core.files import write_atomically
+from ..core.progress import PrintLine
 from ..errors import LessonError
 from .course import Course
 from .exercises.tiny import graded_part
@@ -32,7 +33,6 @@ RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)  #
 RESUBMISSION = re.compile(r"-(\d{1,9})(?=\.\w+$)")  # the number that Canvas adds to the file's name
 MOST_LETTERS, MOST_ENTRIES = 1000, 100_000  # of an entry's path; of a ZIP
 MOST_BYTES_IN_ALL = 1 << 32
-PrintLine = Callable[[str], Any]
 Newest = dict[tuple[str, str], dict[str, "Submission"]]  # by student and lesson, then by the name of the file
 
 

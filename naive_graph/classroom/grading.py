@@ -20,6 +20,7 @@ from threading import Lock
 from typing import Any, NamedTuple
 
 from ..core.files import write_atomically
+from ..core.progress import PrintLine
 from ..core.version import __version__
 from ..errors import LessonError, MissingToolError
 from . import manual_marks, sandbox
@@ -48,7 +49,6 @@ MOST_LETTERS = 20_000  # of a cell that is compared with those of others
 MOST_CELLS = 5_000  # of a notebook
 CACHE_FORMAT = 2  # of the cached results; results in another format are graded anew
 CANARY = "kahn"  # an exercise whose solution is run first, to see whether the sandbox works
-PrintLine = Callable[[str], Any]
 PARSE_LOCK = Lock()  # a parsed notebook may need much memory: one at a time
 
 

@@ -12,6 +12,7 @@ from .did_you_mean import explain_calls
 from .number import shortened
 
 Item = TypeVar("Item")
+PrintLine = Callable[[str], Any]  # by which a long call says what it has done, such as print
 PATIENCE = 1.0  # seconds before anything is shown
 PACE = 0.1  # seconds between two updates
 FEW = 20_000  # small steps (such as nodes) that take less than a second
