@@ -17,7 +17,7 @@ from naive_graph.core.numpy_protocol import OBJECT_ARRAY_METHODS, rule_and_opera
 from naive_graph.core.rules import RULES
 from naive_graph.tensor.operators.check import ExampleCall
 from naive_graph.tensor.operators.families import Reduction, RuleOperator
-from naive_graph.tensor.operators.methods import SPELT
+from naive_graph.tensor.operators.methods import METHODS
 from naive_graph.tensor.operators.operator_def import OperatorDef
 
 HOME = Path(ng.__file__).parent
@@ -196,7 +196,7 @@ def tensor_methods():
     """What tensors have beside the methods of all arithmetics: rows, and what other files of the room add."""
     variadic = ("reshape", "transpose")  # which are spelt as NumPy's methods are
     for name, function in vars(TensorNode).items():
-        row = (rows() | SPELT).get(name)
+        row = (rows() | METHODS).get(name)
         if row is not None and name not in variadic:
             yield row_of(name, row, "self") if isinstance(row, OperatorDef) else plain(name, row, "self")
         elif inspect.isfunction(function) and name not in WRITTEN and not name.startswith("_repr"):
@@ -300,11 +300,11 @@ def of_the_room_of_tensors():
     text = MADE + TYPES + "\nfrom ..graph._methods import Binary, Number, Ternary, Unary, Variadic\n"
     text += "from ._methods import Like\n" + imports(lazy_exports("tensor")) + "\n"
     for kind, names in grouped().items():
-        kept = [name for name in names if name not in SPELT and name in ng.operators()]
+        kept = [name for name in names if name not in METHODS and name in ng.operators()]
         text += "; ".join(f"{name}: {kind}" for name in kept) + "\n" * bool(kept)
     for name, function in COMPOSITIONS.items():
         text += function_of(name, function, "x: Number", "Number", "Number") + "\n"
-    for name, row in (rows() | SPELT).items():
+    for name, row in (rows() | METHODS).items():
         text += (row_of(name, row) if isinstance(row, OperatorDef) else plain(name, row)) + "\n"
     return text
 

@@ -11,7 +11,7 @@ import pytest
 import naive_graph as ng
 from naive_graph import LeafNode
 from naive_graph.tensor.operators.families import RuleOperator
-from naive_graph.tensor.operators.methods import SPELT
+from naive_graph.tensor.operators.methods import METHODS
 
 # Methods that are no functions: NumPy's names for our rules, what is of a batch, and what the room itself asks.
 NOT_FUNCTIONS = {
@@ -98,7 +98,7 @@ def test_no_file_has_the_name_of_what_its_room_hands_out():
 def test_the_room_of_tensors_hands_out_every_row_and_every_method():
     assert ng.operators().keys() <= set(dir(ng.tensor))
     assert all(
-        getattr(ng.tensor, name) is row or name in ng.tensor.operators.methods.SPELT
+        getattr(ng.tensor, name) is row or name in ng.tensor.operators.methods.METHODS
         for name, row in ng.operators().items()
     )
     assert set(told(METHODS_ALONE)) == NOT_FUNCTIONS  # in a process where no test defined an operator
@@ -121,12 +121,12 @@ def test_the_top_tells_of_every_room_in_help():
 
 def test_methods_functions_and_rows_have_the_same_words():
     for name, row in ng.operators().items():
-        if isinstance(row, RuleOperator) or name in SPELT:
+        if isinstance(row, RuleOperator) or name in METHODS:
             continue
         method, function = getattr(LeafNode, name, None), getattr(ng.tensor, name)
         assert words(function) == words(row)
         assert method is None or words(method)[1:] == words(row)[1:], name
-    for name, function in SPELT.items():
+    for name, function in METHODS.items():
         assert words(getattr(LeafNode, name)) == words(function), name
     for row in ng.operators().values():  # `axes` is an order of all axes, as NumPy's
         assert "axes" not in row.names or row.name == "transpose"

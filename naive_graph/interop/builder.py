@@ -18,7 +18,7 @@ from ..tensor.nodes import LeafNode, LeafType
 from ..tensor.operators.mapping import ALL, REQUIRED, Attribute, Extent, Fixed, ForeignOperator, Input, Permuted
 from ..tensor.operators.operator_def import OperatorDef
 from ..tensor.operators.properties import LARGEST
-from ..tensor.operators.signature import OperatorParameter, taken
+from ..tensor.operators.signature import OperatorParameter, validate_property
 from ..tensor.operators.table import TABLE
 from .network import InputLeaf
 from .steps import Step, check_entries, operand_sources
@@ -225,7 +225,7 @@ def _adapt_property(
             why = str(error) if isinstance(error, ValueError) else ""
             raise ImportAttributeError(label, where, value, why) from None
     try:
-        taken(row.name, row.by_name[name], value)
+        validate_property(row.name, row.by_name[name], value)
     except PropertyError as error:
         raise ImportAttributeError(label, where, value, str(error)) from None
     return value

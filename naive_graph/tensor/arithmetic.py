@@ -14,7 +14,7 @@ from ..graph.nodes import Node
 from .base import Call, TensorNode, check_tensors, checked_shape, method
 from .evaluation.arrays import Array
 from .function import trace
-from .index import Shape, canonicalize_axis, places
+from .index import Shape, canonicalize_axes, canonicalize_axis
 from .nodes import LeafNode, LinearNode, NonlinearNode, OpType, TransformNode
 from .slicing import gather_axis
 
@@ -36,19 +36,19 @@ def apply(self: TensorNode, rule: Rule, *operands: Any) -> TensorNode:
 def _apply_rule(self: TensorNode, rule: Rule, operands: Sequence[Any]) -> TensorNode:
     rule.check_arity(len(operands))
     if rule.name in LINEAR and len(operands) > 2:
-        first = apply(self, rule, *operands[:2])
+        total = apply(self, rule, *operands[:2])
         for next_operand in operands[2:]:
-            first = apply(first, rule, first, next_operand)
-        return first
+            total = apply(total, rule, total, next_operand)
+        return total
     if rule.name == "neg":
         return scale_by(self, -1.0)
     if rule.name in ("total", "mean"):  # of a tensor: reduce over its entries
         tensor: Any = self
         return tensor.sum() if rule.name == "total" else tensor.mean()  # type: ignore[no-any-return]
     if rule.name == "mul" and len(operands) == 2:
-        for one, other in (operands, operands[::-1]):
-            if isinstance(one, TensorNode) and not isinstance(other, (TensorNode, Node)) and not is_array(other):
-                return scale_by(one, number(other, "'mul'"))
+        for tensor, factor in (operands, operands[::-1]):
+            if isinstance(tensor, TensorNode) and not isinstance(factor, (TensorNode, Node)) and not is_array(factor):
+                return scale_by(tensor, number(factor, "'mul'"))
     if rule.name in LINEAR and len(operands) == 2:
         return elementwise(LINEAR[rule.name], *(as_tensor(operand, rule) for operand in operands))
     return _nonlinear(rule, operands)
@@ -193,13 +193,13 @@ def _align_batch(node: TensorNode, batch: Shape, tail: tuple[int, ...]) -> tuple
 
 def transpose(self: TensorNode, *axes: int) -> TensorNode:
     """The axes in another order; reversed if none is given."""
-    order = places(axes, self.rank) or range(self.rank)[::-1]
+    order = canonicalize_axes(axes, self.rank) or range(self.rank)[::-1]
     return TransformNode([axis + 1 for axis in order], range(1, self.rank + 1), self)
 
 
 def axes_of(node: TensorNode, axis: Any) -> list[int]:
     """Normalize `axis` (an int, several, or None for all) to a list of axes."""
-    return places([axis] if isinstance(axis, int) else axis, node.rank)
+    return canonicalize_axes([axis] if isinstance(axis, int) else axis, node.rank)
 
 
 # --- reshaping and picking ----------------------------------------------------
@@ -228,10 +228,10 @@ def gather(self: TensorNode, indices: Any, axis: int) -> TensorNode:
     return gather_axis(self, axis, table.shape, (0,) * table.ndim, table=normalize_indices(self, table, axis))
 
 
-def normalize_indices(node: TensorNode, places: Array, axis: int) -> Array:
+def normalize_indices(node: TensorNode, indices: Array, axis: int) -> Array:
     """Indices along an axis; negative ones count from its end. Raises PlaceError if one is out of range."""
     extent = node.shape[axis]
-    if places.size and (places.min() < -extent or places.max() >= extent):
-        span = f"{places.min()} to {places.max()}"
+    if indices.size and (indices.min() < -extent or indices.max() >= extent):
+        span = f"{indices.min()} to {indices.max()}"
         raise PlaceError(f"Axis {axis} of {node.label} runs from 0 to {extent - 1}; the places go from {span}.")
-    return places.astype(np.int64) % extent
+    return indices.astype(np.int64) % extent

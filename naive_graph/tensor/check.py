@@ -1,6 +1,8 @@
 """Gradient check of tensors: reverse mode, forward mode and graph derivatives against finite differences.
 
-All arrays are computed apart from the nodes: no tensor's cached value or gradient changes.
+For an entry x of a leaf, d loss / dx is compared with differences such as (loss(x + eps) - loss(x - eps)) / (2 eps).
+Entries near a kink, where the derivative jumps, are recognised. All arrays are computed apart from the nodes: no
+tensor's cached value or gradient changes.
 """
 
 from __future__ import annotations
@@ -29,7 +31,8 @@ from .reductions_api import sum
 from .sparse_selector import SelectionNode
 
 Values = dict[TensorNode, Array]
-TURNS = {"maximum": 1.0, "first_maximum": 1.0, "argmax": 1.0, "minimum": -1.0}  # where another entry wins, slopes jump
+# Reductions with kinks: derivatives jump where another entry becomes the largest of x (1.0) or of -x (-1.0).
+KINKED_REDUCTIONS = {"maximum": 1.0, "first_maximum": 1.0, "argmax": 1.0, "minimum": -1.0}
 
 
 @method
@@ -42,15 +45,14 @@ def gradients_checked(loss: TensorNode, losses: Sequence[TensorNode], wishes: Ch
         )
         report, generator, skipped = Report(), random.Random(wishes.seed), list(wishes.skip)
         for leaf in tensor_loss.leaves:
-            if not any(
-                leaf is skipped_leaf or getattr(leaf, "source", leaf) is skipped_leaf for skipped_leaf in skipped
-            ):
+            parameter = getattr(leaf, "source", leaf)  # of a Model; either may be named in `skip`
+            if not any(other is leaf or other is parameter for other in skipped):
                 tensor_loss.check(leaf, report, wishes.sample(range(leaf.size), generator))
     return report
 
 
 class _TensorLoss:
-    """A tensor loss as a function of its leaves, for finite differences."""
+    """A tensor loss as a function of its leaves, for finite differences. wishes: the options of gradcheck."""
 
     def __init__(self, loss: TensorNode, wishes: CheckOptions) -> None:
         self.loss, self.wishes = loss, wishes
@@ -82,10 +84,8 @@ class _TensorLoss:
     def evaluate_from(target: TensorNode, known: Mapping[TensorNode, Array]) -> Values:
         """Evaluate a node from known arrays; returns them with the arrays of the node and of its ancestors."""
         values = dict(known)
-        for recipe in plan_evaluation(missing_ancestors(target, lambda node: node in values), target):
-            values[recipe.node] = computed(
-                recipe, lambda node: node if isinstance(node, SelectionNode) else values[node]
-            )
+        for step in plan_evaluation(missing_ancestors(target, lambda node: node in values), target):
+            values[step.node] = computed(step, lambda node: node if isinstance(node, SelectionNode) else values[node])
         return values
 
     def check(self, leaf: LeafNode, report: Report, flat_indices: Sequence[int]) -> None:
@@ -108,21 +108,16 @@ class _TensorLoss:
             report.check(self.names[leaf], label, by_mode, loss, self._near_kink(leaf, index), self.wishes)
 
     def _graph_gradient(self, leaf: LeafNode) -> Array:
+        """The derivative as a graph of new nodes, evaluated."""
         built = gradients(self.loss, leaf)
-        return (
-            built.dense()
-            if isinstance(built, SelectionNode)
-            else self.evaluate_from(built, self._constants(built))[built]
-        )
+        if isinstance(built, SelectionNode):
+            return built.dense()
+        return self.evaluate_from(built, self._constants(built))[built]
 
     def _constants(self, built: TensorNode) -> Values:
         """The known arrays of a derivative's nodes: the constants built for it, and the loss's own nodes."""
-        made = [
-            ancestor
-            for ancestor in ancestors([built])
-            if isinstance(ancestor, LeafNode) and ancestor not in self.values
-        ]
-        return self.values | {leaf: leaf.value for leaf in made if not isinstance(leaf, SelectionNode)}
+        leaves = [node for node in ancestors([built]) if isinstance(node, LeafNode) and node not in self.values]
+        return self.values | {leaf: leaf.value for leaf in leaves if not isinstance(leaf, SelectionNode)}
 
     def _tangent(self, leaf: LeafNode, index: tuple[int, ...]) -> float:
         seed = np.zeros(leaf.shape)
@@ -130,26 +125,26 @@ class _TensorLoss:
         loss_tangent = forward(self.calculus, self.nodes, {leaf: seed}).get(self.loss)
         return 0.0 if loss_tangent is None else float(loss_tangent)
 
-    def _moved(self, leaf: LeafNode, index: tuple[int, ...], distance: float) -> Values:
+    def _evaluate_moved(self, leaf: LeafNode, index: tuple[int, ...], distance: float) -> Values:
+        """The arrays of all nodes after one entry of a leaf moved by a distance."""
         array = self.start[leaf].copy()
         array[index] += distance
         return self.evaluate_from(self.loss, self.start | {leaf: array})
 
     def _loss(self, leaf: LeafNode, index: tuple[int, ...], distance: float) -> float:
-        return float(self._moved(leaf, index, distance)[self.loss])
+        return float(self._evaluate_moved(leaf, index, distance)[self.loss])
 
     # --- kinks ---
 
     def _near_kink(self, leaf: LeafNode, index: tuple[int, ...]) -> bool:
         """Whether a kink indicator changes its sign, or is 0, within the distance of the differences."""
-        if not self.kinked:
-            return False
         reach = KINK_REACH * self.wishes.eps
-        return any(
-            bool(((before != after) & ~(before * after > 0.0)).any())
-            for distance in (-reach, reach)
-            for before, after in zip(self.signs, self._signs(self._moved(leaf, index, distance)))
-        )
+        for distance in (-reach, reach) if self.kinked else ():
+            moved_signs = self._signs(self._evaluate_moved(leaf, index, distance))
+            for before, after in zip(self.signs, moved_signs):
+                if ((before != after) & ~(before * after > 0.0)).any():
+                    return True
+        return False
 
     def _signs(self, values: Values) -> list[Array]:
         """The kink indicators: arrays that change their sign where a rule's derivative jumps."""
@@ -178,14 +173,14 @@ def _float64_values(leaf: LeafNode) -> Array:
 
 def _has_kink(node: TensorNode) -> bool:
     if isinstance(node, ReductionNode):
-        return node.rule in TURNS and node.DummyIndex > 0
+        return node.rule in KINKED_REDUCTIONS and node.DummyIndex > 0
     return isinstance(node, NonlinearNode) and any(rule.kink is not None for _, rule, _ in node.function.steps.rules)
 
 
 def _kink_indicators(node: TensorNode, sources: Sequence[Array]) -> Iterator[Array]:
     """Arrays for one node that change their sign where its slope jumps."""
     if isinstance(node, ReductionNode):
-        x = TURNS[node.rule] * sources[0]
+        x = KINKED_REDUCTIONS[node.rule] * sources[0]
         yield 2.0 * first_maximum_mask(ArrayAlgebra(), node.index, x, x.shape) - 1.0
         return
     assert isinstance(node, NonlinearNode)

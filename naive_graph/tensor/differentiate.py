@@ -75,14 +75,14 @@ def reverse(calculus: Calculus, seeds: Mapping[TensorNode, Any], wanted: Iterabl
     """
     wanted = set(wanted)
     nodes = ancestors(seeds, predecessors=calculus.sources)
-    route = ContributionTargets(nodes, wanted, calculus.sources)
+    targets = ContributionTargets(nodes, wanted, calculus.sources)
     results: dict[TensorNode, Any] = {}
 
     def contributions(node: TensorNode, adjoint: Adjoint) -> Iterator[Contribution[TensorNode]]:
         adjoint = finish_adjoint(calculus, node, adjoint)
         if node in wanted:
             results[node] = adjoint.sum
-        for position, (source, share) in enumerate(shares(calculus, node, adjoint, route)):
+        for position, (source, share) in enumerate(shares(calculus, node, adjoint, targets)):
             if share is not None:
                 yield source, share, position, None
 
@@ -92,10 +92,10 @@ def reverse(calculus: Calculus, seeds: Mapping[TensorNode, Any], wanted: Iterabl
 
 
 def shares(
-    calculus: Calculus, node: TensorNode, adjoint: Adjoint, route: ContributionTargets
+    calculus: Calculus, node: TensorNode, adjoint: Adjoint, targets: ContributionTargets
 ) -> Iterator[tuple[TensorNode, Adjoint | None]]:
     """A node's contributions: to operands by its operator's custom derivative, and to its sources by the rules."""
-    call, operand_positions, positions = route.of(node, adjoint.mask is not None)
+    call, operand_positions, positions = targets.of(node, adjoint.mask is not None)
     if call:
         gradients = differentiate_call(calculus, call, node, adjoint.sum, operand_positions)
         for operand_position, gradient in zip(operand_positions, gradients):
@@ -130,15 +130,16 @@ class ContributionTargets:
 
         Must be called in reverse topological order. masked: whether the adjoint is masked by a `where`.
         """
-        among = self.within.get(node, self.varying)
+        candidates = self.within.get(node, self.varying)
         call = None if masked else custom_derivative_call(node)
         if call is None:
-            return None, [], [position for position, source in enumerate(self.sources(node)) if source in among]
+            return None, [], [position for position, source in enumerate(self.sources(node)) if source in candidates]
         inner = slice_by_serial(self.nodes, call.first, node.serial)
         inner_varying = depending_on(inner, self.wanted.intersection(inner), self.sources)
         self.within.update(dict.fromkeys(inner, inner_varying))
-        places = [position for position, operand in enumerate(call.operands) if operand in among]
-        return call, places, [position for position, source in enumerate(self.sources(node)) if source in inner_varying]
+        operand_positions = [position for position, operand in enumerate(call.operands) if operand in candidates]
+        positions = [position for position, source in enumerate(self.sources(node)) if source in inner_varying]
+        return call, operand_positions, positions
 
 
 def custom_derivative_call(node: TensorNode) -> Call | None:
@@ -274,11 +275,9 @@ def _scalar_jacobian(starts: Sequence[Node], ends: Sequence[Node]) -> Any:
     jacobian = np.array([[float(start is end) for end in ends] for start in starts], dtype=object)
     for column, end in enumerate(ends):
         ancestor_rows = {*plan_for(end.tables, [end.row]).rows} - {end.row}
-        places = [
-            at for at, start in enumerate(starts) if start.row in ancestor_rows and not isinstance(start, Constant)
-        ]
-        for place, slope in zip(places, scalar_gradients(end, [starts[at] for at in places]) if places else ()):
-            jacobian[place, column] = slope
+        rows = [row for row, node in enumerate(starts) if node.row in ancestor_rows and not isinstance(node, Constant)]
+        for row, slope in zip(rows, scalar_gradients(end, [starts[row] for row in rows]) if rows else ()):
+            jacobian[row, column] = slope
     return jacobian
 
 

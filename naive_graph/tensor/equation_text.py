@@ -1,9 +1,12 @@
 """The equation of a tensor as text or TeX: entries, sums, products, and functions of entries.
 
-A product with a selection is written by putting index expressions in place of indices (x[2*i+a]) or, where no summed
-index can be eliminated, as an Iverson bracket, [i = a+1]. A picker gives one index, its target, as an expression of
-others: `target = stride*i + ... + offset`. If the target is summed, the sum has a single term, and the expression can
-stand for the expression replaces the index wherever it occurs. An identity can be solved for either side.
+    y[i,j] = sum_{a} W[i,a] * x[a,j]         a contraction
+    y[i] = x[2*i+1]                          a slice, which is a contraction with a 0/1 selection tensor
+
+A selection relates indices of a product: `target = stride*i + ... + offset`. If the target is summed over, only one
+term of the sum is not 0. Then the sum is left out, and the expression replaces the target wherever it occurs. An
+identity, `target = i`, may replace either index by the other. A selection that replaces no index is written as an
+Iverson bracket, [i = a+1], which is 1 where the condition holds, else 0.
 """
 
 from __future__ import annotations
@@ -29,10 +32,10 @@ class BoundIndexMap(NamedTuple):
     """A picker of a selection, with the product's indices bound to its axes."""
 
     picker: AxisSelection
-    target_index: int
+    target_index: int  # the index that the picker gives as an expression of the source indices
     source_indices: Ids
-    always_in_range: bool  # whether the index is within the axis everywhere
-    is_identity: bool  # whether it is an identity
+    always_in_range: bool  # whether the expression lies within the target's axis for all source indices
+    is_identity: bool  # whether the target equals the one source index
 
     @classmethod
     def of(cls, selection: SelectionNode, picker: AxisSelection, ids: Ids) -> BoundIndexMap:
@@ -52,7 +55,7 @@ class Product(NamedTuple):
 
 
 class ProductSimplifier:
-    """Simplifies a product with selections. The letters of all indices; summed_indices: those that are summed."""
+    """Simplifies a product with selections. letters: of all indices. summed_indices: those that are summed over."""
 
     def __init__(self, letters: Mapping[int, str], summed_indices: Iterable[int], tex: bool) -> None:
         self.letters = letters
@@ -70,13 +73,14 @@ class ProductSimplifier:
                 tensors.append((source, source_ids))
         of_tensors = {index for _, source_ids in tensors for index in source_ids}
         rest = [bound_map for bound_map in bound_maps if not self._substitute(bound_map, of_tensors)]
-        conditions = [f"[{self.text(each.target_index)} = {self.index_expression(each)}]" for each in rest]
+        conditions = [f"[{self.text(unused.target_index)} = {self.index_expression(unused)}]" for unused in rest]
         entries = [(source, [self.text(index) for index in source_ids]) for source, source_ids in tensors]
         return Product(conditions, entries, [self.letters[index] for index in self.summed])
 
     def _substitute(self, bound_map: BoundIndexMap, of_tensors: set[int]) -> bool:
         """Substitute a summed index by an expression of others, if the sum has only one term."""
-        # Out of range it makes a tensor's entry 0, so it can stand there; another condition could match it by chance.
+        # An expression out of range may stand as a tensor's index, where the entry counts as 0; but not in a bracket,
+        # where it could equal another expression that is out of range.
         candidates: list[tuple[int, BoundIndexMap | int]] = []
         if bound_map.always_in_range or bound_map.target_index in of_tensors:
             candidates.append((bound_map.target_index, bound_map))
@@ -133,8 +137,8 @@ class ProductSimplifier:
         if table.ndim == 1 and table.size <= LARGEST_TABLE:
             entries = ",".join(map(str, table.tolist()))
             return f"({entries})_{{{letters[0]}}}" if self.tex else f"[{entries}][{letters[0]}]"
-        called = r"\operatorname{table}" if self.tex else "table"
-        return f"{called}({','.join(letters)})"
+        function = r"\operatorname{table}" if self.tex else "table"
+        return f"{function}({','.join(letters)})"
 
 
 RESULT_LETTERS, DUMMY_LETTERS = "ijklmnpqrstuvw", "abcdefgh"
@@ -250,11 +254,11 @@ class EquationWriter:
         return summed, self.entry(node.sources[0], indices)
 
     def _reduction(self, node: ReductionNode) -> str:
-        over, term = self._source_entry(node)
-        if not over and node.rule != "argmax":
+        reduced_indices, term = self._source_entry(node)
+        if not reduced_indices and node.rule != "argmax":
             return term.text
-        word = REDUCTIONS[node.rule].tex if self.style is TEX else REDUCTIONS[node.rule].text
-        return f"{word}_{{{self._join_indices(over)}}} {term.within(PRODUCT + 1)}"
+        symbol = REDUCTIONS[node.rule].tex if self.style is TEX else REDUCTIONS[node.rule].text
+        return f"{symbol}_{{{self._join_indices(reduced_indices)}}} {term.within(PRODUCT + 1)}"
 
     def _scale_text(self, value: float) -> str:
         """A factor as text: 1/3 rather than 0.3333333333333333."""
@@ -291,9 +295,9 @@ class EquationWriter:
         plain_entries = [plain.entry(source, plain._result_letters(node.rank)) for source in node.sources]
         if compose_formula(node, plain_entries) is not None:  # short enough
             return str(compose_formula(node, entries, longest=None))
-        some = ", ".join(entry.text for entry in entries[:3]) + (", ..." if len(entries) > 3 else "")
+        arguments = ", ".join(entry.text for entry in entries[:3]) + (", ..." if len(entries) > 3 else "")
         name = node.function.name
-        return f"{name}({some})" if self.style is TEXT else rf"{tex_name(name)}\left({some}\right)"
+        return f"{name}({arguments})" if self.style is TEXT else rf"{tex_name(name)}\left({arguments}\right)"
 
 
 def compose_formula(

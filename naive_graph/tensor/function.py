@@ -60,12 +60,15 @@ def constant_row(tables: Tables, value: float) -> int:
 
 
 class TracedSteps(NamedTuple):
-    """A function as straight-line steps: constants, argument slots, rules to apply, and the step of the result."""
+    """A function as numbered steps, each an argument, a constant, or a rule applied to earlier steps.
 
-    constants: list[float | None]
-    arguments: list[int | None]
-    rules: list[Any]  # (step, rule, operands)
-    result: int
+    x**2 + 1 has the steps 0: x, 1: 2.0, 2: 1.0, 3: pow(0, 1), 4: add(3, 2).
+    """
+
+    constants: list[float | None]  # for each step its value if it is a constant, else None
+    arguments: list[int | None]  # for each argument its step; None if the function does not use it
+    rules: list[Any]  # (step, rule, steps of the operands), in the order in which they are applied
+    result: int  # the step of the result
 
 
 class Function:

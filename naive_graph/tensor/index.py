@@ -66,7 +66,7 @@ class TransformIndex(NamedTuple):
     def shape(self, source: Shape, expected_shape: Sequence[int | None] | None = None) -> Shape:
         """The shape of the destination. expected_shape: its shape if known; required for new indices."""
         extents = IndexExtents().note(self.src, source, "the source")
-        return extents.of(self.dst, expected_shape)
+        return extents.shape_of(self.dst, expected_shape)
 
 
 class LinearIndex(NamedTuple):
@@ -94,7 +94,7 @@ class LinearIndex(NamedTuple):
     def check(self) -> LinearIndex:
         """Raise IndexSpecError unless well formed, with every dummy in both sources; returns self."""
         for name, ids in zip(self._fields, self):
-            _check_ids(f"A LinearNode's {name}", ids)
+            _check_ids(f"A LinearNode's {name}", ids, has_global_ids=True)
         for index in self.dst:
             if index < 0:
                 raise IndexSpecError(f"A LinearNode's destination has {index}, but only a source sums. Write {-index}.")
@@ -135,45 +135,46 @@ class LinearIndex(NamedTuple):
     def shape(self, left: Shape, right: Shape) -> Shape:
         """The shape of the destination. Raises ShapeError if the sources disagree on an index's extent."""
         extents = IndexExtents().note(self.left, left, "the left source").note(self.right, right, "the right source")
-        return extents.of(self.dst)
+        return extents.shape_of(self.dst)
 
 
 class IndexExtents:
     """The extent of each index, collected from operand shapes. Raises ShapeError if two shapes disagree."""
 
-    def __init__(self, call: Mapping[int, str] | None = None) -> None:
+    def __init__(self, letters: Mapping[int, str] | None = None) -> None:
         self.known: dict[int, tuple[int, str]] = {}  # index -> its extent, and the tensor that it was first seen in
-        self.call = call or {}  # index -> the learner's letter for it, for error messages
+        self.letters = letters or {}  # index -> the learner's letter for it, for error messages
 
     def note(self, ids: Ids, shape: Shape, who: str) -> IndexExtents:
         """Record the extents of a tensor's indices; returns self."""
         if len(ids) != len(shape):
             raise ShapeError(f"{len(ids)} indices were given for {who}, which has {len(shape)} dimensions: {shape}.")
         for index, extent in zip(ids, shape):
-            before, whose = self.known.setdefault(index, (extent, who))
-            if before != extent:
-                called = self.call.get(abs(index), abs(index))
-                raise ShapeError(f"Index {called} runs to {before} in {whose} and to {extent} in {who}.")
+            first_extent, first_tensor = self.known.setdefault(index, (extent, who))
+            if first_extent != extent:
+                letter = self.letters.get(abs(index), abs(index))
+                raise ShapeError(f"Index {letter} runs to {first_extent} in {first_tensor} and to {extent} in {who}.")
         return self
 
-    def of(self, ids: Ids, wished: Sequence[int | None] | None = None) -> Shape:
-        """The shape of a tensor with these indices. wished: the expected shape; it gives new indices their extents."""
-        if wished is not None and len(wished) != len(ids):
-            raise ShapeError(f"The destination has {len(ids)} indices, but its shape was given as {tuple(wished)}.")
+    def shape_of(self, ids: Ids, expected_shape: Sequence[int | None] | None = None) -> Shape:
+        """The shape of a tensor with these indices. expected_shape: gives new indices their extents."""
+        if expected_shape is not None and len(expected_shape) != len(ids):
+            shape_text = tuple(expected_shape)
+            raise ShapeError(f"The destination has {len(ids)} indices, but its shape was given as {shape_text}.")
         shape = []
         for position, index in enumerate(ids):
-            wish = None if wished is None else wished[position]
-            extent = self.known[index][0] if index > 0 else wish
+            expected = None if expected_shape is None else expected_shape[position]
+            extent = self.known[index][0] if index > 0 else expected
             if extent is None:
-                called = self.call.get(abs(index), index)
-                raise ShapeError(f"Index {called} is new: nothing says how far it runs. Give the destination's shape.")
-            if wish is not None and wish != extent:
-                raise ShapeError(f"Index {self.call.get(index, index)} runs to {extent}, not to {wish}.")
+                letter = self.letters.get(abs(index), index)
+                raise ShapeError(f"Index {letter} is new: nothing says how far it runs. Give the destination's shape.")
+            if expected is not None and expected != extent:
+                raise ShapeError(f"Index {self.letters.get(index, index)} runs to {extent}, not to {expected}.")
             shape.append(extent)
         return tuple(shape)
 
 
-def places(axes: Iterable[int] | None, rank: int, what: str = "axis") -> list[int]:
+def canonicalize_axes(axes: Iterable[int] | None, rank: int, what: str = "axis") -> list[int]:
     """Normalize axes to nonnegative numbers; None means all. Raises ShapeError for an axis out of range or repeated."""
     if axes is None:
         return list(range(rank))
@@ -207,12 +208,13 @@ def _negatives(ids: Ids) -> int:
     return sum(1 for index in ids if index < 0)
 
 
-def _check_ids(who: str, ids: Ids) -> None:
+def _check_ids(who: str, ids: Ids, has_global_ids: bool = False) -> None:
+    """Raise IndexSpecError for ids that are no ints or 0, and for repeated ones. has_global_ids: i and -i are one."""
     for position, index in enumerate(ids):
         if not isinstance(index, int) or isinstance(index, bool) or index == 0:
             raise IndexSpecError(f"{who} has {index!r} at place {position}. An index is a whole number, not 0.")
     for index in ids:
-        if ids.count(index) > 1 or (-index in ids and "Linear" in who):
+        if ids.count(index) > 1 or (has_global_ids and -index in ids):
             raise IndexSpecError(
                 f"{who} names index {abs(index)} twice: {ids}. A diagonal is taken by multiplying with "
                 "the tensor identity((n,)) and summing."

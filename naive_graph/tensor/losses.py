@@ -36,11 +36,10 @@ from .operators.table import tensor_operator
 from .reductions_api import log_softmax, mean, sum
 
 REDUCTIONS = ("none", "sum", "mean_by_weight", "mean_by_nonzero_weight_count")
-DEFAULT = REDUCTIONS[3]
+DEFAULT = REDUCTIONS[3]  # the mean over the entries whose weight is not 0
 
-
-_WAY = one_of(*REDUCTIONS)
-Reduce = Annotated[str, _WAY._replace(take=lambda value: _WAY.take(str(value).lower()))]
+_REDUCTION = one_of(*REDUCTIONS)
+Reduce = Annotated[str, _REDUCTION._replace(take=lambda value: _REDUCTION.take(str(value).lower()))]
 
 
 def loss_shape(y: Shape, p: Shape, weights: Shape | None, reduce: str, entries: Shape | None = None) -> Shape:

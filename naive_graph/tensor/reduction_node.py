@@ -3,8 +3,7 @@
     dst[I1] = rule over the dummies of src[I2]
 
 The rule is one of REDUCTIONS; a sum is linear, so it is a TransformNode
-instead. The derivatives are
-made of the four kinds and of reductions again (reduction_vjp.py).
+instead. The derivatives are made of the four kinds and of reductions again (reduction_vjp.py).
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ REDUCTIONS = {
     "argmax": ReductionText("argmax", r"\operatorname{argmax}", "the place of the first largest; no gradient"),
     "peak": ReductionText("max", r"\max", "the largest, taken as a number: no gradient"),
 }
-FLAT = ("argmax", "peak")  # no gradient flows through these
+FLAT = ("argmax", "peak")  # the rules whose derivative is 0
 
 
 class ReductionNode(TensorNode):
@@ -94,7 +93,7 @@ def _checked_rule(rule: object) -> str:
 class ReductionAxes(NamedTuple):
     """The indices of a reduction, numbered 1, 2, ... in the order of the source's axes."""
 
-    own: Ids  # all indices, those of the source
+    own: Ids  # all indices, in the order of the source's axes
     kept: Ids  # the indices of the result, in its order
     dropped: Ids  # the reduced indices, in the source's order
 

@@ -71,25 +71,25 @@ def _unflatten_entries(flat: TensorNode, shape: Shape) -> TensorNode:
     return gather_axis(flat, 0, shape, [size_of(shape[axis + 1 :]) for axis in range(len(shape))])
 
 
-def slice_axis(node: TensorNode, axis: int, part: slice) -> TensorNode:
+def slice_axis(node: TensorNode, axis: int, slice_: slice) -> TensorNode:
     """Slice one axis; the slice may have a step, also a negative one."""
     try:
-        steps = range(*part.indices(node.shape[axis]))
+        positions = range(*slice_.indices(node.shape[axis]))
     except (TypeError, ValueError) as error:
-        raise ShapeError(f"The slice {shortened(part)} of axis {axis} of {node.label}: {error}.") from None
-    if not steps:
-        raise ShapeError(f"The slice {part} of axis {axis} of {node.label} is empty.")
-    if steps == range(node.shape[axis]):
+        raise ShapeError(f"The slice {shortened(slice_)} of axis {axis} of {node.label}: {error}.") from None
+    if not positions:
+        raise ShapeError(f"The slice {slice_} of axis {axis} of {node.label} is empty.")
+    if positions == range(node.shape[axis]):
         return node
-    return gather_axis(node, axis, (len(steps),), (steps.step,), steps.start)
+    return gather_axis(node, axis, (len(positions),), (positions.step,), positions.start)
 
 
-def index_axis(node: TensorNode, axis: int, place: int) -> TensorNode:
+def index_axis(node: TensorNode, axis: int, index: int) -> TensorNode:
     """Index one axis by an integer; the axis is removed. Raises PlaceError if it is out of range."""
     extent = node.shape[axis]
-    if not -extent <= place < extent:
-        raise PlaceError(f"Axis {axis} of {node.label} has no place {place}: it runs from 0 to {extent - 1}.")
-    return gather_axis(node, axis, (), (), place % extent)
+    if not -extent <= index < extent:
+        raise PlaceError(f"Axis {axis} of {node.label} has no place {index}: it runs from 0 to {extent - 1}.")
+    return gather_axis(node, axis, (), (), index % extent)
 
 
 def pad_axis(node: TensorNode, axis: int, before: int, after: int) -> TensorNode:

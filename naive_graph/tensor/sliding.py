@@ -1,5 +1,6 @@
 """Sliding windows for convolution and pooling: output size, stride, dilation, padding, and patch extraction.
 
+Window p of size 3 with stride s and dilation d reads the entries p s, p s + d, p s + 2 d of the padded axis.
 Images have axes (..., rows, columns, channels), "NHWC", unless said otherwise.
 """
 
@@ -19,7 +20,7 @@ from .nodes import LeafNode, OpType
 from .reduction_node import ReductionNode
 from .slicing import gather_axis
 
-MOST_ZEROS = 2**24  # the most padding along an axis
+MAX_SAME_PADDING = 2**24  # the most zeros along an axis that the padding SAME may need
 SAME = ("SAME", "SAME_UPPER", "SAME_LOWER")
 
 
@@ -36,25 +37,26 @@ class SlidingWindow(NamedTuple):
     before: int
     after: int = 0
 
-    def reach(self, extent: int) -> tuple[int, int]:
-        """How far the windows reach before the axis, and after it."""
+    def needed_padding(self, extent: int) -> tuple[int, int]:
+        """How many entries the windows read before the axis, and after it."""
         last = (self.out - 1) * self.stride + (self.size - 1) * self.dilation + 1 - self.before
         return max(0, self.before), max(0, last - extent)
 
-    def over(self, node: TensorNode, axis: int) -> TensorNode:
+    def extract(self, node: TensorNode, axis: int) -> TensorNode:
         """Replace the axis by two: the window, and the position within it (im2col along one axis)."""
         return gather_axis(node, axis, (self.out, self.size), (self.stride, self.dilation), -self.before)
 
-    def inside(self, extent: int) -> np.ndarray:
+    def inside_mask(self, extent: int) -> np.ndarray:
         """A mask of shape (out, size): whether the entry lies within the axis, not in the padding."""
         positions = np.arange(self.out)[:, None] * self.stride + np.arange(self.size) * self.dilation - self.before
         mask: np.ndarray = (positions >= 0) & (positions < extent)
         return mask
 
-    def counts(self, extent: int, padding: bool) -> np.ndarray:
-        """For each window, how many of its entries lie within the axis (padding: or within its padding)."""
+    def count_entries(self, extent: int, include_padding: bool) -> np.ndarray:
+        """For each window, how many of its entries lie within the axis, or within the padded axis."""
         starts = np.arange(self.out) * self.stride - self.before
-        ends = (-self.before, extent + self.after) if padding else (0, extent)
+        ends = (-self.before, extent + self.after) if include_padding else (0, extent)
+        # The entries start + k * dilation of a window that lie before an end: k < ceil((end - start) / dilation).
         below, beyond = (np.clip(-((starts - end) // self.dilation), 0, self.size) for end in ends)
         return beyond - below
 
@@ -62,7 +64,7 @@ class SlidingWindow(NamedTuple):
 def make_windows(
     image: Sequence[int], sizes: Any, strides: Any, padding: Any, dilations: Any, ceil_mode: bool = False
 ) -> list[SlidingWindow]:
-    """The windows along rows and columns, from the extents of both (more may follow)."""
+    """The windows along rows and columns. image: the extents of rows and columns, and perhaps more that are ignored."""
     return [
         make_window(image[side], sizes[side], strides[side], padding, dilations[side], side, ceil_mode)
         for side in (0, 1)
@@ -75,10 +77,10 @@ def make_window(
     """The window along one axis (0: rows, 1: columns). Raises ShapeError where it does not fit."""
     reach = (size - 1) * dilation + 1
     before, after = _padding_amounts(padding, axis, extent, reach, stride)
-    room = extent + before + after - reach
-    out = room // stride + 1
-    if ceil_mode and room % stride and out * stride < extent + before and room >= 0:
-        out += 1  # one position more, if it begins before the end
+    last_start = extent + before + after - reach  # the last position at which a window fits
+    out = last_start // stride + 1
+    if ceil_mode and last_start % stride and out * stride < extent + before and last_start >= 0:
+        out += 1  # one window more, which begins before the end and is cut off there
     if out < 1:
         raise ShapeError(f"a window that reaches {reach} does not fit into {extent} and padding={padding!r}.")
     return SlidingWindow(out, size, stride, dilation, before, after)
@@ -90,7 +92,7 @@ def _padding_amounts(padding: Any, axis: int, extent: int, reach: int, stride: i
         return 0, 0
     if padding in SAME:
         total = max((math.ceil(extent / stride) - 1) * stride + reach - extent, 0)
-        if total > MOST_ZEROS:
+        if total > MAX_SAME_PADDING:
             raise ShapeError(f"a window of reach {reach:,} needs {total:,} zeros around {extent}. Let it reach less.")
         less = total // 2
         return (total - less, less) if padding == "SAME_LOWER" else (less, total - less)
@@ -99,10 +101,10 @@ def _padding_amounts(padding: Any, axis: int, extent: int, reach: int, stride: i
 
 def max_pool_patches(patches: TensorNode, image: TensorNode, rows: SlidingWindow, columns: SlidingWindow) -> TensorNode:
     """Max pooling of patches (..., p, i, q, j, c) to (..., p, q, c); padding counts as -inf."""
-    inside = rows.inside(image.shape[-3])[:, :, None, None] & columns.inside(image.shape[-2])
-    if not inside.all():
-        lowest = LeafNode.constant(np.where(inside, 0.0, -math.inf)[..., None])
-        patches = elementwise(OpType.add, patches, lowest)
+    is_inside = rows.inside_mask(image.shape[-3])[:, :, None, None] & columns.inside_mask(image.shape[-2])
+    if not is_inside.all():
+        offsets = LeafNode.constant(np.where(is_inside, 0.0, -math.inf)[..., None])
+        patches = elementwise(OpType.add, patches, offsets)
     lead = tuple(range(1, image.rank - 2))
     p, q, c = range(image.rank - 2, image.rank + 1)
     return ReductionNode("first_maximum", (*lead, p, q, c), (*lead, p, -1, q, -2, c), patches)
@@ -110,7 +112,7 @@ def max_pool_patches(patches: TensorNode, image: TensorNode, rows: SlidingWindow
 
 def extract_patches(image: TensorNode, rows: SlidingWindow, columns: SlidingWindow) -> TensorNode:
     """The patches of an image (im2col), axes ..., p, i, q, j, c: window (p, q), position (i, j) in it, channel c."""
-    return columns.over(rows.over(image, image.rank - 3), image.rank - 1)
+    return columns.extract(rows.extract(image, image.rank - 3), image.rank - 1)
 
 
 def image_extents(shape: tuple[int, ...], data_format: str) -> tuple[int, int, int]:

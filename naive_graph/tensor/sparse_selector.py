@@ -1,4 +1,4 @@
-"""Selections: sparse 0/1 constant tensors that gather or scatter entries when contracted; never stored densely.
+"""Selections: 0/1 constant tensors that gather or scatter entries when contracted; stored as index maps, not densely.
 
 Slices, reshapes, padding, sliding windows (so convolution) and the identity are contractions with such
 tensors. An `AxisSelection` is one sparse factor: its entry is 1 where

@@ -7,10 +7,10 @@ model         `Model`: all weights of a network, independent of graphs
 parameter_protocol  the interface between trainers and weights; scalar Variables as weights
 formulas      update rules as pure functions: SGD, momentum, Adagrad, ..., Adam
 trainer       `Trainer`: base class of optimizers, applies an update rule to all weights
-optimizers    the seven, and the list of them
+optimizers    the seven optimizers, and the table of them
 loop          `fit`
 recurrent     recurrent layers, step by step (DyNet-style builders)
-surfaces, compare_optimizers  several trainers from one start
+surfaces, compare_optimizers  test surfaces, and the paths of several trainers on one
 """
 
 from ..core.lazy_exports import lazy_exports

@@ -22,20 +22,21 @@ from ..core.progress import progress
 from ..errors import TrainingError
 
 FORMAT = 1  # the version of the file format
-MOST_SETTINGS = 1_000_000  # the most bytes of the JSON entry
-MOST_LETTERS = 200  # the longest name that a learner may give a parameter
-OF_OTHERS = (".keras", ".h5", ".hdf5", ".pt", ".pth", ".onnx")  # suffixes of other frameworks' formats, rejected
-LONGEST = 65_000  # the most bytes of a quoted name; an entry's name in a zip file has at most 65,535
-PLAIN = " !\"#$&'()*+,:;<=>?@[]^`{|}~"  # characters left unquoted in names, besides letters and digits
+MAX_SETTINGS_BYTES = 1_000_000  # of the JSON entry
+MAX_NAME_LENGTH = 200  # of a name that a learner gives a parameter
+OTHER_FRAMEWORKS_SUFFIXES = (".keras", ".h5", ".hdf5", ".pt", ".pth", ".onnx")  # rejected: save writes .npz
+MAX_QUOTED_BYTES = 65_000  # of a quoted name; an entry's name in a zip file has at most 65,535
+UNQUOTED = " !\"#$&'()*+,:;<=>?@[]^`{|}~"  # characters left unquoted in names, besides letters and digits
 Shapes = dict[str, tuple[int, ...]]
 
 
 def check_name(name: object) -> str:
     """Raise TrainingError unless this can be the name of an array in a file; returns the name."""
-    if not isinstance(name, str) or not name.isprintable() or "/" in name or "\\" in name or len(name) > MOST_LETTERS:
+    fits = isinstance(name, str) and name.isprintable() and len(name) <= MAX_NAME_LENGTH
+    if not isinstance(name, str) or not fits or "/" in name or "\\" in name:
         raise TrainingError(
-            f"A parameter's name is also its name in a file: up to {MOST_LETTERS} letters that can be printed, without "
-            f"slashes; not {shortened(name)}."
+            f"A parameter's name is also its name in a file: up to {MAX_NAME_LENGTH} letters that can be printed, "
+            f"without slashes; not {shortened(name)}."
         )
     return name
 
@@ -43,17 +44,17 @@ def check_name(name: object) -> str:
 def quote_name(name: Any) -> str:
     """Percent-encode a parameter's name for use in a file; imported networks have names such as paths."""
     try:
-        quoted_name = quote(name, safe=PLAIN)
+        quoted_name = quote(name, safe=UNQUOTED)
     except (TypeError, UnicodeEncodeError):
         quoted_name = ""
-    if not 0 < len(quoted_name) < LONGEST:
+    if not 0 < len(quoted_name) < MAX_QUOTED_BYTES:
         raise TrainingError(f"A parameter's name is also its name in a file: a text, not {shortened(name)}.")
     return quoted_name
 
 
 def write(path: Path, kind: str, settings: Mapping[str, Any], arrays: Mapping[str, Any]) -> Path:
     """Write settings and arrays; the file appears whole or not at all. kind: what the file is, checked by `read`."""
-    if path.suffix.lower() in OF_OTHERS or (not path.suffix and (path.is_file() or not path.exists())):
+    if path.suffix.lower() in OTHER_FRAMEWORKS_SUFFIXES or (not path.suffix and (path.is_file() or not path.exists())):
         path = path.with_suffix(".npz")
         raise TrainingError(f'A {kind} is written as .npz. Write save("{path}").')
     np = _import_numpy()
@@ -82,14 +83,14 @@ def read(
         with zipfile.ZipFile(path) as file:
             _check_sizes(file, path)
             head = json.loads(_read_array(np, file, "head", "|u1").tobytes())
-            about = head.get("naive_graph"), head.get("kind")
-            if about != (FORMAT, kind):
-                raise TrainingError(f"{path} holds a {about[1]} of format {about[0]}, not a {kind}.")
+            file_format, file_kind = head.get("naive_graph"), head.get("kind")
+            if (file_format, file_kind) != (FORMAT, kind):
+                raise TrainingError(f"{path} holds a {file_kind} of format {file_format}, not a {kind}.")
             names = [name.removesuffix(".npy") for name in file.namelist() if name != "head.npy"]
-            settings, inside = head.get("settings"), {name.removeprefix("array/"): name for name in names}
-            shapes = {name: _read_shape(np, file, entry, "<f8") for name, entry in inside.items()}
+            settings, entries = head.get("settings"), {name.removeprefix("array/"): name for name in names}
+            shapes = {name: _read_shape(np, file, entry, "<f8") for name, entry in entries.items()}
             check(settings if isinstance(settings, dict) else {}, shapes)
-            arrays = {name: _read_array(np, file, inside[name], "<f8") for name in progress(inside, label="load")}
+            arrays = {name: _read_array(np, file, entries[name], "<f8") for name in progress(entries, label="load")}
     except FileNotFoundError:
         raise TrainingError(f"There is no file {path}.") from None
     except TrainingError:
@@ -100,20 +101,21 @@ def read(
     return settings, arrays
 
 
-def _check_finite(np: Any, arrays: Mapping[str, Any], where: str, what: str) -> None:
+def _check_finite(np: Any, arrays: Mapping[str, Any], prefix: str, action: str) -> None:
+    """Raise TrainingError for NaN or infinity. prefix, action: for the message, such as "W.npz: " and "saved"."""
     for name, array in arrays.items():
         if not np.isfinite(array).all():
             name = name.removeprefix("array/")
-            raise TrainingError(f"{where}{name!r} has numbers that are not finite, so nothing was {what}.")
+            raise TrainingError(f"{prefix}{name!r} has numbers that are not finite, so nothing was {action}.")
 
 
 def _check_sizes(file: zipfile.ZipFile, path: Path) -> None:
     """Reject zip bombs: raise ValueError for compressed or overlapping entries, or too long settings."""
     entries = file.infolist()
-    packed = any(entry.compress_type != zipfile.ZIP_STORED for entry in entries)
-    if packed or sum(entry.file_size for entry in entries) > path.stat().st_size:
+    is_compressed = any(entry.compress_type != zipfile.ZIP_STORED for entry in entries)
+    if is_compressed or sum(entry.file_size for entry in entries) > path.stat().st_size:
         raise ValueError("it would unpack to more than it is")
-    if any(entry.file_size > MOST_SETTINGS for entry in entries if entry.filename == "head.npy"):
+    if any(entry.file_size > MAX_SETTINGS_BYTES for entry in entries if entry.filename == "head.npy"):
         raise ValueError("its settings are too long")
 
 

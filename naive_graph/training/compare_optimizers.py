@@ -1,4 +1,7 @@
-"""Compare optimizers: run several trainers on one 2-D test surface from one starting point; record their paths."""
+"""Compare optimizers: run several trainers on one 2-D test surface from one starting point; record their paths.
+
+`compare(...)` draws the paths (views/plots/compare.py). This file only runs the trainers.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +18,11 @@ from . import optimizers
 from .surfaces import SURFACES, DescentSurface
 from .trainer import Trainer
 
-Make = Callable[[list[Variable]], Trainer]
-FAR = 1e6  # a run is stopped once a coordinate exceeds this
+MakeTrainer = Callable[[list[Variable]], Trainer]
+MAX_COORDINATE = 1e6  # a run is stopped once a coordinate's magnitude exceeds this
 
 
-def default_trainers(rate: float = 0.01) -> dict[str, Make]:
+def default_trainers(rate: float = 0.01) -> dict[str, MakeTrainer]:
     """All trainers, each with the settings that `optimizers.TRAINERS` derives from `rate`."""
     return {label: partial(entry.trainer, **entry.settings(rate)) for label, entry in optimizers.TRAINERS.items()}
 
@@ -32,26 +35,28 @@ class Path:
     points: list[tuple[float, float]]
     heights: list[float]
     rates: tuple[float, float] | None = None  # the lowest and the highest learning rate; None without any
-    left: bool = False  # stopped early: it diverged, or its gradient was not finite
+    left: bool = False  # whether it diverged: it went beyond MAX_COORDINATE, or an update was not finite
 
-    def distance(self, ground: DescentSurface) -> float | None:
+    def distance(self, surface: DescentSurface) -> float | None:
         """The distance from the last point to the nearest minimum; None if the surface has none."""
         x, y = self.points[-1]
-        return min((((x - a) ** 2 + (y - b) ** 2) ** 0.5 for a, b in ground.lowest), default=None)
+        return min((((x - a) ** 2 + (y - b) ** 2) ** 0.5 for a, b in surface.lowest), default=None)
 
 
-def run_trainers(makers: Mapping[str, Make], ground: DescentSurface, start: Sequence[float], steps: int) -> list[Path]:
+def run_trainers(
+    makers: Mapping[str, MakeTrainer], surface: DescentSurface, start: Sequence[float], steps: int
+) -> list[Path]:
     """Run each trainer in its own graph, and record the start and the point after each of `steps` updates.
 
     One more update follows, whose point is not recorded: if it diverges, the path is marked `left`.
     """
-    return [_walk_surface(name, make, ground, start, steps) for name, make in makers.items()]
+    return [_walk_surface(name, make, surface, start, steps) for name, make in makers.items()]
 
 
-def _walk_surface(name: str, make: Make, ground: DescentSurface, start: Sequence[float], steps: int) -> Path:
+def _walk_surface(name: str, make: MakeTrainer, surface: DescentSurface, start: Sequence[float], steps: int) -> Path:
     with Graph.scratch():
         x, y = Variable(start[0], name="x"), Variable(start[1], name="y")
-        f = ground.height(x, y)
+        f = surface.height(x, y)
         if not isinstance(f, Node):
             raise TrainingError(
                 "compare needs a function that is made of its two arguments, such as lambda x, y: x*x + y*y."
@@ -61,7 +66,7 @@ def _walk_surface(name: str, make: Make, ground: DescentSurface, start: Sequence
             Graph.forward(f)
             path.points.append((x.value, y.value))
             path.heights.append(f.value)
-            if max(abs(x.value), abs(y.value)) > FAR:
+            if max(abs(x.value), abs(y.value)) > MAX_COORDINATE:
                 path.left = True
                 break
             Graph.backward(f)
@@ -75,12 +80,16 @@ def _walk_surface(name: str, make: Make, ground: DescentSurface, start: Sequence
 
 
 def _rate_range(trainer: Trainer, before: tuple[float, float] | None) -> tuple[float, float] | None:
-    """The lowest and the highest learning rate of a trainer so far."""
-    takes = getattr(trainer, "takes", None)  # a user-defined trainer may be any object with update()
+    """The lowest and the highest learning rate of a trainer so far; None if its formula has none.
+
+    before: the range up to the last update; None at first.
+    """
+    signature = getattr(trainer, "settings_signature", None)  # a user-defined trainer may be any object with update()
     rate = getattr(trainer, "learning_rate", None)
-    if not isinstance(rate, float) or (takes is not None and "learning_rate" not in takes.parameters):
+    if not isinstance(rate, float) or (signature is not None and "learning_rate" not in signature.parameters):
         return None
-    return min(rate, *(before or (rate,))), max(rate, *(before or (rate,)))
+    lowest, highest = before or (rate, rate)
+    return min(rate, lowest), max(rate, highest)
 
 
 def resolve_surface(

@@ -21,7 +21,7 @@ def uniform(low: float = -1.0, high: float = 1.0) -> Initialiser:
 
 
 def const(value: float = 0.0) -> Initialiser:
-    """One number everywhere."""
+    """One number everywhere. Random numbers are drawn all the same: so later weights do not depend on it."""
     return lambda random, shape: random.uniform(size=shape) * 0.0 + value
 
 
@@ -39,7 +39,7 @@ def identity() -> Initialiser:
 
 
 def glorot(gain: float = 1.0) -> Initialiser:
-    """Uniform numbers in [-b, b], with b such that a layer preserves the variance of activations and gradients.
+    """Uniform numbers in [-b, b], with b such that a layer about preserves the variance of activations and gradients.
 
     b = gain * sqrt(3 * rank) / sqrt(sum of the extents); for a convolution's
     weights (height, width, in, out), gain * sqrt(6) / sqrt(height * width * (in + out)).
@@ -53,7 +53,8 @@ def glorot(gain: float = 1.0) -> Initialiser:
 
 
 def glorot_bound(shape: Sequence[int]) -> float:
-    """
+    """The bound b of `glorot` for gain 1.
+
     >>> round(glorot_bound((3, 3)), 12), round(glorot_bound((3, 3, 1, 1)), 12)
     (1.0, 0.57735026919)
     """

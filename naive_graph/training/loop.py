@@ -28,7 +28,7 @@ from .trainer import Trainer
 
 Listener = Callable[..., object]
 Schedule = Callable[[int], float]
-RATE = make_range_check(0.0, LARGEST, "finite number of at least 0")
+check_rate = make_range_check(0.0, LARGEST, "finite number of at least 0")
 
 
 @dataclass
@@ -74,18 +74,19 @@ def fit(
 ) -> Outcome:
     """Train: for each minibatch evaluate the loss, backpropagate, update, and call the reporters.
 
-    loss_of: gives the loss of a list of samples, a scalar node or a tensor of
-    one entry; or a Program of one, whose samples have an array for each input. What
-    it adds to the scalar graph is removed after each step, unless referenced.
+    loss_of: a function from a list of samples to their loss, a scalar node or a
+    tensor of one entry; or a Program of a loss, whose samples have an array for each
+    input. The nodes that it adds to the scalar graph are removed after each step,
+    unless they are referenced.
     seed: epoch e is shuffled by (seed, e), so a run can be repeated.
     validate: a loss on other samples, after each epoch; with `patience`, the
     loop ends after so many epochs without a new lowest. schedule: the learning
     rate for each epoch. save: called at the end, whatever ended the loop.
     Ctrl-C ends the loop after the step at hand; a second one ends it at once.
-    first_epoch: the number of the first epoch, where others were done before.
-    resume: the Outcome of an earlier run with the same trainer, also of one that
-    Ctrl-C ended in the middle of an epoch: the run goes on from there, with the
-    bits of one that was not interrupted.
+    first_epoch: the number of the first epoch, if earlier ones were run before.
+    resume: the Outcome of an earlier run with the same trainer, which may have ended
+    in the middle of an epoch (Ctrl-C). Training continues from there, to the bit as
+    if it had not stopped.
 
     >>> from naive_graph import Variable
     >>> from naive_graph.training.optimizers import SimpleSGDTrainer
@@ -105,9 +106,9 @@ def fit(
         raise TrainingError(f"resume takes the Outcome of an earlier run, not {shortened(resume)}.")
     outcome = Outcome(epochs=first_epoch) if resume is None else replace(resume, stopped="epochs")
 
-    def steps(epoch: int, asked: threading.Event) -> Iterator[float]:
+    def steps(epoch: int, stop_event: threading.Event) -> Iterator[float]:
         if schedule is not None and not outcome.batches:  # a resumed epoch keeps the trainer's rate
-            trainer.learning_rate = RATE(schedule(epoch), "What schedule gives")
+            trainer.learning_rate = check_rate(schedule(epoch), "What schedule gives")
         shuffled = batches(samples, batch_size, seed * 1_000_003 + epoch)  # one seed per epoch
         for batch in islice(shuffled, outcome.batches, None):
             loss = _step(trainer, loss_of, batch)
@@ -193,12 +194,12 @@ def _stop_on_interrupt() -> Iterator[threading.Event]:
     """Within the block the first Ctrl-C only sets the event; a second one raises KeyboardInterrupt."""
     stop_event = threading.Event()
 
-    def ask(*_: object) -> None:
+    def handle_interrupt(*_: object) -> None:
         if stop_event.is_set():
             raise KeyboardInterrupt
         stop_event.set()
 
-    with interrupts_to(ask):
+    with interrupts_to(handle_interrupt):
         yield stop_event
 
 
@@ -238,7 +239,7 @@ def steps_down(first: float, factor: float = 0.1, every: int = 10) -> Schedule:
     >>> [round(steps_down(1.0, 0.5, 2)(epoch), 3) for epoch in range(5)]
     [1.0, 1.0, 0.5, 0.5, 0.25]
     """
-    first, factor, every = RATE(first, "first"), RATE(factor, "factor"), checked_int(every, "every")
+    first, factor, every = check_rate(first, "first"), check_rate(factor, "factor"), checked_int(every, "every")
     return lambda epoch: first * factor ** (epoch // every)
 
 
@@ -248,7 +249,7 @@ def cosine(first: float, last: float, epochs: int) -> Schedule:
     >>> [round(cosine(1.0, 0.0, 4)(epoch), 3) for epoch in range(5)]
     [1.0, 0.854, 0.5, 0.146, 0.0]
     """
-    first, last, epochs = RATE(first, "first"), RATE(last, "last"), checked_int(epochs, "epochs")
+    first, last, epochs = check_rate(first, "first"), check_rate(last, "last"), checked_int(epochs, "epochs")
     return lambda epoch: last + 0.5 * (first - last) * (1 + cos(pi * min(epoch, epochs) / epochs))
 
 

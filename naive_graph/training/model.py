@@ -35,16 +35,16 @@ from ..tensor.differentiate import ancestors
 from ..tensor.versions import Watch
 from .archive import Shapes, check_name, quote_name, read, write
 from .initialisers import Initialiser, glorot
-from .parameter_protocol import SHARE, HasWeightDecay
+from .parameter_protocol import HasWeightDecay, check_fraction
 from .parameters import LookupParameter, Parameter
 
 Kind = TypeVar("Kind", bound=Parameter)
 
 
 class Model(Suggesting, HasWeightDecay):
-    """The weights of a network, and nothing about how they are learned.
+    """The weights of a network with their gradients. How they are learned is a Trainer's matter.
 
-    seed: where the random numbers of the initialisers start.
+    seed: of the random numbers that the initialisers draw.
 
     >>> from naive_graph.training.initialisers import const
     >>> model = Model(seed=1)
@@ -85,7 +85,7 @@ class Model(Suggesting, HasWeightDecay):
     def add_lookup_parameters(
         self, shape: Sequence[int], init: Initialiser | None = None, name: str | None = None
     ) -> LookupParameter:
-        """A table of shape (rows, ...). The number of rows is no dimension to the initialiser."""
+        """A table of shape (rows, ...). The initialiser makes it row by row, from the shape of one row."""
         return self._add(LookupParameter, shape, init, name)
 
     def _add(self, kind: type[Kind], shape: int | Sequence[int], init: Initialiser | None, name: str | None) -> Kind:
@@ -136,7 +136,7 @@ class Model(Suggesting, HasWeightDecay):
         for ancestor in ancestors([node]) if node is not None else ():
             if isinstance(ancestor, ParameterLeaf) and ancestor.source in self.parameters:
                 return node
-        names = ", ".join(repr(each.name) for each in self.parameters) or "none"
+        names = ", ".join(repr(param.name) for param in self.parameters) or "none"
         raise TrainingError(
             f"The model has no parameter {name!r}, and no tensor that is made of one has this name. It has: {names}."
         )
@@ -145,7 +145,7 @@ class Model(Suggesting, HasWeightDecay):
         return iter(self.parameters)
 
     def reset_gradient(self) -> None:
-        """Set the gradient of every parameter to zero, as an update does: what was refused is forgotten."""
+        """Set the gradient of every parameter to zero, as an update does."""
         for param in self.parameters:
             param.clear_gradient()
 
@@ -157,7 +157,7 @@ class Model(Suggesting, HasWeightDecay):
     # --- on disk ---
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the weights as .npz. A kill or a full disk leaves the old file or the new one."""
+        """Write the weights as .npz. If it is interrupted, or the disk is full, the old file stays as it was."""
         path = path_of(path, TrainingError)
         arrays = {quote_name(param.name): param.values for param in self.parameters}
         settings, more = self._extra_state()
@@ -177,7 +177,7 @@ class Model(Suggesting, HasWeightDecay):
 
     def _restore(self, settings: dict[str, Any], arrays: dict[str, Any]) -> None:
         """Restore the weights and settings of a checked file."""
-        loaded = np.concatenate([np.zeros(0), *(arrays[quote_name(each.name)].ravel() for each in self.parameters)])
+        loaded = np.concatenate([np.zeros(0), *(arrays[quote_name(param.name)].ravel() for param in self.parameters)])
         with defer_sigint():  # a Ctrl-C comes before or after
             self.held[...], self.weight_decay_lambda = loaded, settings["decay"]
 
@@ -185,7 +185,7 @@ class Model(Suggesting, HasWeightDecay):
         """Raise TrainingError unless a file's settings and shapes are those of this model."""
         if "decay" not in settings:
             raise TrainingError(f"The file has no settings of a model, such as its decay: {shortened(settings)}.")
-        SHARE(settings["decay"], "The file's decay")
+        check_fraction(settings["decay"], "The file's decay")
         expected, shapes = self._shapes(), {unquote(name): shape for name, shape in shapes.items() if "/" not in name}
         if expected != shapes:
             differing = [

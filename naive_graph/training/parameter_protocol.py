@@ -21,23 +21,23 @@ def make_range_check(least: float, most: float, description: str) -> Callable[[A
     description: the valid range in words, for the message.
     """
 
-    def checked(value: Any, name: str) -> float:
+    def check(value: Any, name: str) -> float:
         result = number(value, name)
         if not least <= result <= most:
             raise TrainingError(f"{name} is a {description}, not {shortened(value)}.")
         return result
 
-    return checked
+    return check
 
 
 LARGEST = sys.float_info.max
-SHARE = make_range_check(0.0, 1.0, "number from 0 to 1")
+check_fraction = make_range_check(0.0, 1.0, "number from 0 to 1")
 
 
 class Movable(Protocol):
     """A trainable weight, or array of weights, with its gradient.
 
-    where: the part to read or write: None for all, or an index of rows.
+    where: the part to read or write: None or `...` for all (None: as a copy), or an index of rows.
     """
 
     updated: bool
@@ -110,24 +110,24 @@ class HasWeightDecay:
 
     @weight_decay_lambda.setter
     def weight_decay_lambda(self, share: float) -> None:
-        self._decay = SHARE(share, "weight_decay_lambda")
+        self._decay = check_fraction(share, "weight_decay_lambda")
 
 
 class VariableList(HasWeightDecay):
-    """A list of Variables in place of a Model: what AdamTrainer([x, y]) trains. Raises TrainingError if invalid."""
+    """A list of Variables in place of a Model, as in AdamTrainer([x, y]). Raises TrainingError for anything else."""
 
     def __init__(self, nodes: Any) -> None:
         if isinstance(nodes, (Variable, str)) or not isinstance(nodes, Iterable):
             raise TrainingError("A trainer takes a Model or a list of Variables: AdamTrainer([x, y]).")
-        chosen: list[Variable] = as_list(nodes, "A trainer", "a Model or a list of Variables: AdamTrainer([x, y])")
-        if not chosen:
+        variables: list[Variable] = as_list(nodes, "A trainer", "a Model or a list of Variables: AdamTrainer([x, y])")
+        if not variables:
             raise TrainingError("There is nothing to train. Give a Model, or Variables: AdamTrainer([x, y]).")
-        for node in chosen:
+        for node in variables:
             if not is_leaf_variable(node):
                 raise TrainingError(
                     f"A trainer moves Variables, or all parameters of a Model, not {shortened(node)}. Of tensors: "
                     "model = Model(), p = model.add_parameters(shape), the leaf parameter(p), and AdamTrainer(model)."
                 )
-        if len(set(rows_of(chosen, "A trainer"))) < len(chosen):
+        if len(set(rows_of(variables, "A trainer"))) < len(variables):
             raise TrainingError("A Variable stands twice in the list. Name each one once.")
-        self.parameters = [ScalarWeight(node) for node in chosen]
+        self.parameters = [ScalarWeight(node) for node in variables]

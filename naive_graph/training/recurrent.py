@@ -22,7 +22,7 @@ from .model import Model, parameter
 class RNNBuilder(Suggesting):
     """The weights of recurrent layers, one on the other: `SimpleRNNBuilder`, `GRUBuilder`, `LSTMBuilder`.
 
-    model: where the weights are kept. inputs, hidden: how many numbers a step takes and a state has.
+    model: the Model that keeps the weights. inputs: the size of an input. hidden: the size of a state.
 
     >>> from naive_graph import Model
     >>> from naive_graph.training import LSTMBuilder
@@ -33,9 +33,9 @@ class RNNBuilder(Suggesting):
     """
 
     _owner = "builder"
-    gates: ClassVar[int]
+    gates: ClassVar[int]  # how many blocks of `hidden` rows the weights have
     states: ClassVar[int] = 1  # h; an LSTM has c, too
-    cell: ClassVar[Callable[..., Any]]
+    cell: ClassVar[Callable[..., Any]]  # the operator: rnn, gru or lstm
 
     def __init__(self, model: Model, inputs: int, hidden: int, layers: int = 1, name: str = "rnn") -> None:
         if not isinstance(model, Model):

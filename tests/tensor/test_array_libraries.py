@@ -13,7 +13,7 @@ from naive_graph.tensor.evaluation.evaluate import cached_array
 from naive_graph.tensor.losses import softmax_cross_entropy
 from naive_graph.tensor.reduction_node import REDUCTIONS
 from naive_graph.tensor.sparse_selector import SelectionNode
-from naive_graph.tensor.tasks.serialization import packed
+from naive_graph.tensor.tasks.serialization import serialize
 from naive_graph.tensor.tasks.work import Evaluate
 
 IMAGES = np.random.default_rng(0).normal(size=(2, 6, 6, 1))
@@ -125,5 +125,5 @@ def test_a_worker_of_dasks_keeps_what_a_selection_leaves_out_and_no_other_zero_b
         for each in recipe.reads:
             each.eval()
         values = [cached_array(each) for each in recipe.reads if not isinstance(each, SelectionNode)]
-        sent = pickle.loads(packed(Evaluate(recipe), node))
+        sent = pickle.loads(serialize(Evaluate(recipe), node))
         np.testing.assert_array_equal(sent(*values), due)

@@ -192,7 +192,7 @@ def test_a_call_that_fails_half_way_builds_nothing(monkeypatch):
 
     y = (leaf(3) * leaf(3, seed=1)).exp()
     before = snapshot()
-    monkeypatch.setattr(BulkWriter, "function", lambda *_: 1 / 0)
+    monkeypatch.setattr(BulkWriter, "apply_function", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         lower(y)
     assert snapshot() == before

@@ -22,7 +22,7 @@ from naive_graph.errors import EngineError, MissingToolError
 from naive_graph.tensor.differentiate import ancestors
 from naive_graph.tensor.tasks.graph import task_graph
 from naive_graph.tensor.tasks.on_dask import DaskEngine, dask_graph
-from naive_graph.tensor.tasks.serialization import packed
+from naive_graph.tensor.tasks.serialization import serialize
 
 FEWER = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 HOUSE = Path(__file__).parent.parent.parent
@@ -218,8 +218,8 @@ def test_workers_sum_in_the_order_of_this_process_however_many_threads_multiply(
 
 
 def test_tasks_that_are_too_small_to_be_sent_are_said_to_be_once(client, monkeypatch):
-    monkeypatch.setattr("naive_graph.tensor.tasks.on_dask.SHORT", 0.0)
-    monkeypatch.setattr("naive_graph.tensor.tasks.on_dask.OVERHEAD", 0.0)
+    monkeypatch.setattr("naive_graph.tensor.tasks.on_dask.MIN_WARNED_SECONDS", 0.0)
+    monkeypatch.setattr("naive_graph.tensor.tasks.on_dask.MAX_OVERHEAD", 0.0)
     engine, y = DaskEngine(client), network()
     with pytest.warns(ng.errors.EngineWarning, match=r"tasks took .* too small to be sent.*DAGExecutionEngine"):
         engine.backward(y)
@@ -271,7 +271,7 @@ import naive_graph as ng
 from naive_graph.errors import EngineError, TrainingError
 from naive_graph.tensor.tasks import on_dask
 
-on_dask.GONE = 1
+on_dask.MAX_SECONDS_WITHOUT_WORKERS = 1
 who, file, *pids = sys.argv[1:]
 with distributed.Client(scheduler_file=file, timeout=60) as client:
     client.wait_for_workers(1)
@@ -328,6 +328,6 @@ def test_where_all_workers_are_killed_it_is_said_and_nothing_is_changed(who, dea
 def test_an_array_keeps_its_layout_on_the_way():
     pytest.importorskip("cloudpickle")
     spread = np.broadcast_to(np.array([[1.0], [2.0]]), (2, 3)).T
-    there = pickle.loads(packed(spread))
+    there = pickle.loads(serialize(spread))
     assert there.strides == spread.strides
     assert there.tolist() == spread.tolist()

@@ -10,7 +10,7 @@ entries           elementwise rules
 reducing          reductions of arrays along axes (max, logsumexp, ...)
 evaluate          forward evaluation with cached values and their invalidation
 backprop          backward, and the gradients stored on nodes
-cached_function   a compiled function of arrays: planned once, called many times
+cached_function   an expression as a function of arrays: planned once, called many times
 convolve          convolutions as matrix products (im2col)
 eager             eager mode: nodes are evaluated while the graph is built
 """

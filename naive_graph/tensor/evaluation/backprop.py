@@ -29,7 +29,7 @@ from ..calculus import GUARD, Calculus, NodeAlgebra
 from ..differentiate import BACKWARD_SOURCES, ancestors, custom_derivative_call, depending_on, reverse, slice_by_serial
 from ..function import Function
 from ..nodes import LeafNode, LeafType, NonlinearNode, constant_of
-from ..reduction_vjp import CHOICES
+from ..reduction_vjp import CHOOSING_FUNCTIONS
 from ..sparse_selector import SelectionNode
 from ..versions import own_copy, ticks
 from .arrays import Array, namespace
@@ -180,7 +180,7 @@ class StructuralZeroNodes(NodeAlgebra):
 
     def nonlinear(self, function: Function, sources: Sequence[TensorNode]) -> TensorNode:
         node = super().nonlinear(function, sources)
-        node.is_structural = function in CHOICES
+        node.is_structural = function in CHOOSING_FUNCTIONS
         node.has_structural_zeros = node.is_structural or function is GUARD or None
         return node
 

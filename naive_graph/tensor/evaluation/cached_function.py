@@ -27,7 +27,7 @@ class PlannedFunction:
     def __init__(self, inputs: Sequence[TensorNode], outputs: Sequence[TensorNode]) -> None:
         self.inputs = list(inputs)
         self.outputs = list(outputs)
-        self.recipes = plan_targets(self.outputs, self.inputs)
+        self.steps = plan_targets(self.outputs, self.inputs)
 
     def __call__(self, *arrays: Array) -> list[Array]:
         values: dict[TensorNode, Array] = dict(zip(self.inputs, arrays, strict=True))
@@ -36,6 +36,6 @@ class PlannedFunction:
             return values[node] if node in values else cached_array(node)
 
         with np.errstate(all="ignore"):  # values follow IEEE 754
-            for recipe in self.recipes:
-                values[recipe.node] = computed(recipe, value)
+            for step in self.steps:
+                values[step.node] = computed(step, value)
         return [value(output) for output in self.outputs]

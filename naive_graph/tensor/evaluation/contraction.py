@@ -1,8 +1,11 @@
 """Contraction (einsum) of arrays and selections: selections become gathers and scatters, then one einsum runs.
 
+    y[i,f] = sum over j of S[i,j] x[j,f]      with S[i,j] = 1 if j = 2 i + 1, else 0, is a gather: y = x[1::2]
+
 A factor is an array or a selection with its index numbers (ids), one for each axis, equal for axes that meet.
-Selections are replaced one picker at a time: a gather or scatter on one array where possible, otherwise by
-first contracting the arrays that they connect, and at worst by a dense array of zeros and ones.
+Selections are replaced one picker at a time: by a gather or scatter on one array where possible, otherwise by
+first contracting the arrays that they connect, and at worst by a dense array of zeros and ones. Such a replacement is
+planned on ids alone, as a `Rewrite`, so it can be applied to arrays and to their masks alike.
 """
 
 from __future__ import annotations
@@ -37,14 +40,14 @@ def product(factors: list[Factor], dst: Ids, masks: list[Factor] | None = None) 
 
 
 def _masked_product(factors: list[Factor], masks: list[Factor], dst: Ids) -> Array:
-    (arrays, moves), present = _split_selections(factors, dst), _split_selections(masks, dst)[0]
-    for move in moves:
-        move(arrays)
-        move(present)
-        pairs = zip(arrays, present, strict=True)
+    (arrays, rewrites), array_masks = _split_selections(factors, dst), _split_selections(masks, dst)[0]
+    for rewrite in rewrites:
+        rewrite(arrays)
+        rewrite(array_masks)
+        pairs = zip(arrays, array_masks, strict=True)
         arrays[:] = [(namespace(x).where(convert_like(x, mask) != 0.0, x, 0.0), ids) for (x, ids), (mask, _) in pairs]
     if len(arrays) > 1 and isinstance(arrays[0][0], (np.ndarray, np.generic)):
-        return _contract_masked(arrays, present, dst)
+        return _contract_masked(arrays, array_masks, dst)
     return contract_arrays(arrays or [(np.array(1.0), ())], dst)
 
 
@@ -62,60 +65,63 @@ def _contract_masked(arrays: list[Factor], masks: list[Factor], dst: Ids) -> Arr
     Finite terms are summed by one einsum; terms that are inf, -inf or NaN are counted by others.
     """
 
-    def total(weigh: Callable[[Array], Array]) -> Array:
+    def contract(map_entry: Callable[[Array], Array]) -> Array:
+        """The contraction of the arrays after a function of their entries; 0 for structural zeros."""
         pairs = zip(arrays, masks, strict=True)
-        return contract_arrays([(np.where(mask != 0.0, weigh(x), 0.0), ids) for (x, ids), (mask, _) in pairs], dst)
+        return contract_arrays([(np.where(mask != 0.0, map_entry(x), 0.0), ids) for (x, ids), (mask, _) in pairs], dst)
 
-    finite = total(lambda x: np.where(np.isfinite(x), x, 0.0))
-    infinite = total(lambda x: (x == x) & (x != 0)) - total(lambda x: np.isfinite(x) & (x != 0))
-    signs = total(lambda x: np.nan_to_num(np.sign(x))) - total(lambda x: np.where(np.isfinite(x), np.sign(x), 0.0))
-    wild = total(np.ones_like) - total(np.isfinite) - infinite  # the number of NaN terms: 0 * inf, or a NaN factor
-    up, down = (np.where(count > 0, np.inf, 0.0) for count in (infinite + signs, infinite - signs))
-    return np.where(wild > 0, np.nan, finite + up - down)
+    # A product of indicators (0 or 1) of its factors indicates a term, so their contraction counts terms. A term is
+    # infinite if no factor is 0 or NaN, and not all are finite; its sign is the product of the factors' signs.
+    finite_sum = contract(lambda x: np.where(np.isfinite(x), x, 0.0))
+    infinite = contract(lambda x: (x == x) & (x != 0)) - contract(lambda x: np.isfinite(x) & (x != 0))
+    all_signs = contract(lambda x: np.nan_to_num(np.sign(x)))
+    signs = all_signs - contract(lambda x: np.where(np.isfinite(x), np.sign(x), 0.0))  # +inf terms minus -inf terms
+    nan_terms = contract(np.ones_like) - contract(np.isfinite) - infinite  # 0 * inf, or a NaN factor
+    plus, minus = (np.where(count > 0, np.inf, 0.0) for count in (infinite + signs, infinite - signs))
+    return np.where(nan_terms > 0, np.nan, finite_sum + plus - minus)
 
 
 def apply_selections(factors: list[Factor], dst: Ids) -> list[Factor]:
     """The array factors after all selections among the factors were applied to them."""
-    arrays, moves = _split_selections(factors, dst)
-    for move in moves:
-        move(arrays)
+    arrays, rewrites = _split_selections(factors, dst)
+    for rewrite in rewrites:
+        rewrite(arrays)
     return arrays
 
 
-def _split_selections(factors: list[Factor], dst: Ids) -> tuple[list[Factor], list[Move]]:
-    """Split factors into the arrays, and the moves that apply the selections to them."""
+def _split_selections(factors: list[Factor], dst: Ids) -> tuple[list[Factor], list[Rewrite]]:
+    """Split factors into the arrays, and the rewrites that apply the selections to them."""
     arrays = [(array, ids) for array, ids in factors if not isinstance(array, SelectionNode)]
     selections = [(array, ids) for array, ids in factors if isinstance(array, SelectionNode)]
-    return arrays, _plan_moves(selections, [ids for _, ids in arrays], dst) if selections else []
+    return arrays, _plan_rewrites(selections, [ids for _, ids in arrays], dst) if selections else []
 
 
-Move = Callable[[list[Factor]], None]  # updates the list of arrays in place: gather, scatter, contract, or densify
+Rewrite = Callable[[list[Factor]], None]  # updates the list of arrays in place: gather, scatter, contract, or densify
 
 
-def _plan_moves(selections: Sequence[tuple[SelectionNode, Ids]], lying: list[Ids], dst: Ids) -> list[Move]:
-    """Plan the moves that eliminate the selections of a contraction.
+def _plan_rewrites(selections: Sequence[tuple[SelectionNode, Ids]], array_ids: list[Ids], dst: Ids) -> list[Rewrite]:
+    """Plan the rewrites that eliminate the selections of a contraction.
 
-    lying: the ids of each array; updated to those after the moves.
+    array_ids: the ids of each array; updated to those after the rewrites.
     """
-    picks, moves = list[SelectionTerm](), list[Move]()
+    terms, rewrites = list[SelectionTerm](), list[Rewrite]()
     for selection, ids in selections:
         for picker in selection.selections:
-            many = [ids[axis] for axis in picker.axes]
-            picks.append(SelectionTerm(selection.shape, picker, many, ids[picker.axis]))
-    while picks:
-        tries = ((pick, pick.move(lying, _find_used_ids(dst, picks, pick))) for pick in picks)
-        pick_done, move = next((pair for pair in tries if pair[1]), (picks[0], None))
-        if move is None:
-            joins = (pick.contract_move(lying, _find_used_ids(dst, picks, pick)) for pick in picks)
+            source_ids = [ids[axis] for axis in picker.axes]
+            terms.append(SelectionTerm(selection.shape, picker, source_ids, ids[picker.axis]))
+    while terms:
+        attempts = ((term, term.gather_or_scatter(array_ids, _find_used_ids(dst, terms, term))) for term in terms)
+        done, rewrite = next((pair for pair in attempts if pair[1]), (terms[0], None))
+        if rewrite is None:
+            joins = (term.contract(array_ids, _find_used_ids(dst, terms, term)) for term in terms)
             join = next(filter(None, joins), None)
             if join:
-                moves.append(join)
+                rewrites.append(join)
                 continue
-        moves.append(
-            move or pick_done.densify_move(lying)
-        )  # no gather or scatter is possible: make one selection dense
-        picks = [pick for pick in picks if pick is not pick_done]  # not remove(): == of table arrays is ambiguous
-    return moves
+            rewrite = done.densify(array_ids)  # no gather or scatter is possible: make one selection dense
+        rewrites.append(rewrite)
+        terms = [term for term in terms if term is not done]  # not remove(): == of table arrays is ambiguous
+    return rewrites
 
 
 class SelectionTerm(NamedTuple):
@@ -123,89 +129,94 @@ class SelectionTerm(NamedTuple):
 
     shape: Shape  # of the selection
     picker: AxisSelection
-    many: list[int]  # the ids of picker.axes
-    one: int  # the id of picker.axis, the axis that they determine
+    source_ids: list[int]  # the ids of picker.axes
+    target_id: int  # the id of picker.axis, the axis that they index into
 
-    def densify_move(self, lying: list[Ids]) -> Move:
-        """The move that appends the dense 0/1 array of this picker (the last resort)."""
+    def densify(self, array_ids: list[Ids]) -> Rewrite:
+        """Append the dense 0/1 array of this picker (the last resort)."""
         axes = sorted((*self.picker.axes, self.picker.axis))
-        names = dict(zip((*self.picker.axes, self.picker.axis), (*self.many, self.one)))
-        ids = tuple(names[axis] for axis in axes)
-        lying.append(ids)
+        id_of_axis = dict(zip((*self.picker.axes, self.picker.axis), (*self.source_ids, self.target_id)))
+        ids = tuple(id_of_axis[axis] for axis in axes)
+        array_ids.append(ids)
 
-        def write(arrays: list[Factor]) -> None:
+        def append_dense(arrays: list[Factor]) -> None:
             dense = self.picker.dense(self.shape).reshape([self.shape[axis] for axis in axes])
             arrays.append((convert_like(arrays[0][0], dense) if arrays else dense, ids))
 
-        return write
+        return append_dense
 
-    def contract_move(self, lying: list[Ids], needed: set[int]) -> Move | None:
-        """The move that contracts the arrays that share an axis with this pick into one, which can be scattered.
+    def contract(self, array_ids: list[Ids], needed: set[int]) -> Rewrite | None:
+        """Contract the arrays that share an axis with this term into one, which can then be scattered.
 
-        Ids that no other array, pick or the result uses are summed. None if that does not help.
+        Ids that no other array, no other term and the result do not use are summed. None if that does not help.
         """
-        meant = [number for number, ids in enumerate(lying) if not {*self.many, self.one}.isdisjoint(ids)]
-        used = needed.union(self.many, [self.one], *(ids for number, ids in enumerate(lying) if number not in meant))
-        joined = dict.fromkeys(chain.from_iterable(lying[number] for number in meant))
-        ids = tuple(index for index in joined if index in used)
-        if len(meant) < 2 or self.one in ids or needed.intersection(self.many) or not set(self.many) <= set(ids):
+        own_ids = {*self.source_ids, self.target_id}
+        joined = [number for number, ids in enumerate(array_ids) if not own_ids.isdisjoint(ids)]
+        used = needed.union(own_ids, *(ids for number, ids in enumerate(array_ids) if number not in joined))
+        all_ids = dict.fromkeys(chain.from_iterable(array_ids[number] for number in joined))
+        ids = tuple(index for index in all_ids if index in used)
+        has_all_sources = set(self.source_ids) <= set(ids)
+        if len(joined) < 2 or self.target_id in ids or needed.intersection(self.source_ids) or not has_all_sources:
             return None
-        lying[:] = [*(others for number, others in enumerate(lying) if number not in meant), ids]
+        array_ids[:] = [*(others for number, others in enumerate(array_ids) if number not in joined), ids]
 
         def join(arrays: list[Factor]) -> None:
-            product = contract_arrays([arrays[number] for number in meant], ids)
-            arrays[:] = [*(array for number, array in enumerate(arrays) if number not in meant), (product, ids)]
+            product = contract_arrays([arrays[number] for number in joined], ids)
+            arrays[:] = [*(array for number, array in enumerate(arrays) if number not in joined), (product, ids)]
 
         return join
 
-    def move(self, lying: list[Ids], needed: set[int]) -> Move | None:
-        """The move that gathers or scatters within one array; None if that is impossible.
+    def gather_or_scatter(self, array_ids: list[Ids], needed: set[int]) -> Rewrite | None:
+        """Gather or scatter within one array; None if that is impossible.
 
-        needed: the ids that the result or other picks use.
+        A gather if the target axis is summed over and one array has it; a scatter if the source axes are summed over
+        and one array has them. needed: the ids that the result or other terms use.
         """
-        shape, picker, picker_ids, one = self
-        with_one = [number for number, ids in enumerate(lying) if one in ids]
-        with_many = [number for number, ids in enumerate(lying) if any(index in ids for index in picker_ids)]
-        if one not in needed and len(with_one) == 1:
-            number, ids = with_one[0], lying[with_one[0]]
-            axis, shared = ids.index(one), [index for index in picker_ids if index in ids]
-            rest = tuple(index for index in ids if index not in (one, *shared))
+        shape, picker, source_ids, target = self
+        with_target = [number for number, ids in enumerate(array_ids) if target in ids]
+        with_sources = [number for number, ids in enumerate(array_ids) if any(index in ids for index in source_ids)]
+        if target not in needed and len(with_target) == 1:
+            number, ids = with_target[0], array_ids[with_target[0]]
+            axis, shared = ids.index(target), [index for index in source_ids if index in ids]
+            rest = tuple(index for index in ids if index not in (target, *shared))
             if not shared:
-                spread = (*ids[:axis], *picker_ids, *ids[axis + 1 :])
-                return _make_move(lying, number, spread, lambda x: gather(x, axis, picker, shape))
+                new_ids = (*ids[:axis], *source_ids, *ids[axis + 1 :])
+                return _rewrite_array(array_ids, number, new_ids, lambda x: gather(x, axis, picker, shape))
             if picker.table is not None:
-                order = [ids.index(index) for index in (*shared, one, *rest)]
-                along = picker.with_batch_axes([picker_ids.index(index) for index in shared], shape)
-                ids = (*picker_ids, *rest)
-                return _make_move(lying, number, ids, lambda x: gather_batched(permute_axes(x, order), *along))
+                order = [ids.index(index) for index in (*shared, target, *rest)]
+                batch = picker.with_batch_axes([source_ids.index(index) for index in shared], shape)
+                ids = (*source_ids, *rest)
+                return _rewrite_array(array_ids, number, ids, lambda x: gather_batched(permute_axes(x, order), *batch))
             return None
-        if not picker_ids and lying and not with_one:
-            with_many = [0]  # an index map without axes puts an array at one index of a new axis
-        shared = [index for index in picker_ids if index in needed]
-        if len(with_many) == 1 and with_many[0] not in with_one and (picker.table is not None or not shared):
-            number, ids = with_many[0], lying[with_many[0]]
-            if all(index in ids for index in picker_ids):
-                axes = tuple(ids.index(index) for index in picker_ids)
-                rest = tuple(index for index in ids if index not in picker_ids)
+        if not source_ids and array_ids and not with_target:
+            with_sources = [0]  # an index map without axes puts an array at one index of a new axis
+        shared = [index for index in source_ids if index in needed]
+        if len(with_sources) == 1 and with_sources[0] not in with_target and (picker.table is not None or not shared):
+            number, ids = with_sources[0], array_ids[with_sources[0]]
+            if all(index in ids for index in source_ids):
+                axes = tuple(ids.index(index) for index in source_ids)
+                rest = tuple(index for index in ids if index not in source_ids)
                 if not shared:
-                    return _make_move(lying, number, (one, *rest), lambda x: scatter(x, axes, picker, shape))
-                along = picker.with_batch_axes([picker_ids.index(index) for index in shared], shape)
-                return _make_move(lying, number, (*shared, one, *rest), lambda x: scatter_batched(x, axes, *along))
+                    return _rewrite_array(array_ids, number, (target, *rest), lambda x: scatter(x, axes, picker, shape))
+                batch = picker.with_batch_axes([source_ids.index(index) for index in shared], shape)
+                ids = (*shared, target, *rest)
+                return _rewrite_array(array_ids, number, ids, lambda x: scatter_batched(x, axes, *batch))
         return None
 
 
-def _make_move(array_ids: list[Ids], number: int, ids: Ids, change: Callable[[Array], Array]) -> Move:
+def _rewrite_array(array_ids: list[Ids], number: int, ids: Ids, change: Callable[[Array], Array]) -> Rewrite:
+    """The rewrite that changes one array, which then has these ids."""
     array_ids[number] = ids
 
-    def move(arrays: list[Factor]) -> None:
+    def rewrite(arrays: list[Factor]) -> None:
         arrays[number] = (change(arrays[number][0]), ids)
 
-    return move
+    return rewrite
 
 
-def _find_used_ids(dst: Ids, picks: list[SelectionTerm], done: SelectionTerm) -> set[int]:
-    """The ids that are still needed after pick `done`: by the result or by other picks."""
-    return set(dst).union(*([*pick.many, pick.one] for pick in picks if pick is not done))
+def _find_used_ids(dst: Ids, terms: list[SelectionTerm], done: SelectionTerm) -> set[int]:
+    """The ids that are still needed after the term `done`: by the result or by other terms."""
+    return set(dst).union(*([*term.source_ids, term.target_id] for term in terms if term is not done))
 
 
 def contract_arrays(arrays: list[Factor], dst: Ids) -> Array:
@@ -227,7 +238,7 @@ def _expression(ids: tuple[Ids, ...], dst: Ids, shapes: tuple[Shape, ...]) -> Ca
     letters: dict[int, str] = {}
     for index in chain(*ids):
         letters.setdefault(index, opt_einsum.get_symbol(len(letters)))
-    *terms, result = ("".join(map(letters.__getitem__, own)) for own in (*ids, dst))
+    *terms, result = ("".join(letters[index] for index in axis_ids) for axis_ids in (*ids, dst))
     # Without BLAS if an extent is 1: NumPy's tensordot gives 0, not NaN, for 0 * inf if a factor is a single number.
     is_safe = all(extent != 1 for extent in chain(*shapes))
     equation = f"{','.join(terms)}->{result}"

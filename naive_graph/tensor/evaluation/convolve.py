@@ -82,7 +82,7 @@ class Convolution(NamedTuple):
     def _pad_images(self, x: np.ndarray) -> np.ndarray:
         """The images with axes n, rows, columns, channels, padded with zeros as far as windows reach."""
         x = x.reshape((-1, *x.shape[-3:]))
-        pad_widths = [(0, 0), self.rows.reach(x.shape[1]), self.columns.reach(x.shape[2]), (0, 0)]
+        pad_widths = [(0, 0), self.rows.needed_padding(x.shape[1]), self.columns.needed_padding(x.shape[2]), (0, 0)]
         return np.pad(x, pad_widths) if any(map(any, pad_widths)) else x
 
     def _windows(self, padded: np.ndarray) -> np.ndarray:

@@ -12,7 +12,7 @@ from ..nodes import LeafNode, NonlinearNode
 from .arrays import Array, namespace
 from .evaluate import cached_array, to_dense, value_of
 
-WORDS = "Mend what it is made of, or begin the graph without check_validity."
+REMEDY = "Mend what it is made of, or begin the graph without check_validity."
 
 
 @method
@@ -42,7 +42,7 @@ def _nonfinite_message(node: TensorNode, value: Array) -> str:
     where = f" at [{', '.join(map(str, key))}]" if key else ""
     count = f"{len(wrong)} of {array.size} entries are not finite: " if array.size > 1 else ""
     operands = _describe_operands(node, key)
-    return f"{node.label}: {count}it is {array[key]:g}{where}{operands}. It was made on {node.origin}. {WORDS}"
+    return f"{node.label}: {count}it is {array[key]:g}{where}{operands}. It was made on {node.origin}. {REMEDY}"
 
 
 def _describe_operands(node: TensorNode, key: tuple[Any, ...]) -> str:
@@ -50,6 +50,6 @@ def _describe_operands(node: TensorNode, key: tuple[Any, ...]) -> str:
     if not isinstance(node, NonlinearNode):
         return ""
     entries = [float(to_dense(cached_array(source))[key]) for source in node.sources]
-    written = node.function.formula([f"x{position}" for position in range(len(entries))])
+    formula = node.function.formula([f"x{position}" for position in range(len(entries))])
     operands_text = ", ".join(f"x{position} = {entry:g}" for position, entry in enumerate(entries))
-    return f", by {written} with {operands_text}"
+    return f", by {formula} with {operands_text}"

@@ -1,8 +1,10 @@
 """Elementwise rules on arrays: the scalar catalogue's functions, vectorised by an array library.
 
 `VALUES` maps a rule's name to its vectorised value, f(xp, *operands), xp being the array namespace
-(numpy, torch, ...). Derivatives come from the rules themselves. A learner's own operator is called on whole
-arrays if its value is composed of rules; otherwise its Python function is called once for each entry.
+(numpy, torch, ...): VALUES["exp"](numpy, x) is numpy.exp(x). Derivatives come from the rules themselves. A user-defined
+operator is called on whole arrays if its value is composed of rules; otherwise its Python function is called once for
+each entry. What a formula computes at its nasty points (0 ** 0, inf - inf) is stated in core/ieee.py, for floats; the
+functions of the same names here follow the same conventions for arrays.
 """
 
 from __future__ import annotations
@@ -34,9 +36,9 @@ class OverloadedArray(Arithmetic):
         arrays = [operand.array if isinstance(operand, OverloadedArray) else float(operand) for operand in operands]
         if rule.name in VALUES:
             return OverloadedArray(VALUES[rule.name](namespace(self.array), *arrays))
-        return self._own(rule, operands, arrays)
+        return self._apply_user_defined(rule, operands, arrays)
 
-    def _own(self, rule: Rule, operands: tuple[Any, ...], arrays: list[Any]) -> OverloadedArray:
+    def _apply_user_defined(self, rule: Rule, operands: tuple[Any, ...], arrays: list[Any]) -> OverloadedArray:
         """Apply a user-defined operator: to whole arrays if its value is composed of rules, else entry by entry."""
         try:
             result = rule.value(*operands)
@@ -45,8 +47,8 @@ class OverloadedArray(Arithmetic):
             return OverloadedArray(fill_like(namespace(self.array), self.array, result))
         except (TypeError, NaiveGraphError):  # the function needs floats: call it for each entry
             shape = np.broadcast_shapes(*(np.shape(array) for array in arrays))
-            spread = [np.broadcast_to(np.asarray(array), shape).ravel() for array in arrays]
-            results = [rule(*(float(number) for number in entry)) for entry in zip(*spread)]
+            columns = [np.broadcast_to(np.asarray(array), shape).ravel() for array in arrays]
+            results = [rule(*(float(number) for number in entry)) for entry in zip(*columns)]
             return OverloadedArray(convert_like(self.array, np.array(results, dtype=np.float64).reshape(shape)))
 
     def __bool__(self) -> NoReturn:
@@ -67,29 +69,29 @@ def fill_like(xp: Any, pattern: Array, value: float) -> Array:
     return xp.full_like(pattern, value)
 
 
-def mask_to_floats(condition: Array, pattern: Array) -> Array:
-    """1.0 where the condition holds, else 0.0, in the type of `pattern`."""
-    return condition.to(pattern.dtype) if hasattr(condition, "to") else condition.astype(pattern.dtype)
+def cast_like(array: Array, pattern: Array) -> Array:
+    """The array in the type of `pattern`: a condition becomes 1.0 where it holds, else 0.0."""
+    return array.to(pattern.dtype) if hasattr(array, "to") else array.astype(pattern.dtype)
 
 
-def pattern(*arrays: Any) -> Array:
+def first_array(*operands: Any) -> Array:
     """The first operand that is an array."""
-    return next(array for array in arrays if hasattr(array, "dtype"))
+    return next(operand for operand in operands if hasattr(operand, "dtype"))
 
 
-def spread(xp: Any, *operands: Any) -> list[Array]:
+def as_arrays(xp: Any, *operands: Any) -> list[Array]:
     """The operands as arrays: a number becomes a constant array like the first operand that is an array."""
-    example = pattern(*operands)
-    return [operand if hasattr(operand, "dtype") else fill_like(xp, example, operand) for operand in operands]
+    pattern = first_array(*operands)
+    return [operand if hasattr(operand, "dtype") else fill_like(xp, pattern, operand) for operand in operands]
 
 
-# --- values that take more than a line ------------------------------------------
+# --- values that take more than a line; each is named as its rule -----------------------
 
 
 def where(xp: Any, condition: Any, a: Any, b: Any) -> Array:
     if not hasattr(a, "dtype") and not hasattr(b, "dtype"):
-        a = fill_like(xp, pattern(condition), a)
-    return xp.where(spread(xp, condition, a, b)[0] != 0, a, b)
+        a = fill_like(xp, first_array(condition), a)
+    return xp.where(as_arrays(xp, condition, a, b)[0] != 0, a, b)
 
 
 def relu(xp: Any, a: Array) -> Array:
@@ -99,7 +101,7 @@ def relu(xp: Any, a: Array) -> Array:
 
 
 def heaviside(xp: Any, a: Array) -> Array:
-    above = mask_to_floats(a > 0, a)
+    above = cast_like(a > 0, a)
     return above if xp is np and not (a != a).any() else xp.where(a != a, a, above)
 
 
@@ -133,20 +135,23 @@ def softmax_share(xp: Any, a: Array, *xs: Array) -> Array:
 
 
 def exp_below(xp: Any, a: Array, b: Array) -> Array:
-    a, b = spread(xp, a, b)
-    return where(xp, abs(b) == math.inf, mask_to_floats(a == b, b), xp.exp(a - b))
+    a, b = as_arrays(xp, a, b)
+    return where(xp, abs(b) == math.inf, cast_like(a == b, b), xp.exp(a - b))
 
 
 def pow_log(xp: Any, a: Any, b: Any) -> Array:
-    a, b = spread(xp, a, b)
+    a, b = as_arrays(xp, a, b)
     return where(xp, (a == 0) & (b >= 0), 0.0, a**b * xp.log(a))
 
 
 def pow_slope(xp: Any, a: Any, b: Any) -> Array:
+    """d(a**b)/da = b * a**(b - 1), or a**b * (b / a) for the exponents b where b - 1 rounds."""
     plain = where(xp, b == 0, 0.0, b * a ** (b - 1.0))
     if type(b) is float and less_one_is_exact(b):
         return plain
-    a, b = spread(xp, a, b)
+    a, b = as_arrays(xp, a, b)
+    # Beyond 2**53 subtracting 1 changes nothing or rounds. A power or ratio near the ends of the float range (1e-308,
+    # 1e308) may have lost digits or overflowed; such entries take another order of the factors, or the plain formula.
     power, rounds = a**b, (b - 1.0 + 1.0 != b) | ((abs(b) > 2.0**53) & (abs(b) < math.inf))
     ratio = b / a
     slope = where(xp, (abs(ratio) > 1e-290) & (abs(ratio) < math.inf), power * ratio, power / a * b)
@@ -154,20 +159,20 @@ def pow_slope(xp: Any, a: Any, b: Any) -> Array:
 
 
 def hypot_share(xp: Any, a: Any, b: Any) -> Array:
-    a, b = spread(xp, a, b)
+    a, b = as_arrays(xp, a, b)
     h = xp.hypot(a, b)
-    share, sign = where(xp, h == 0, 0.0, a / h), mask_to_floats(a > 0, a) - mask_to_floats(a < 0, a)
+    share, sign = where(xp, h == 0, 0.0, a / h), cast_like(a > 0, a) - cast_like(a < 0, a)
     return where(xp, (abs(a) == math.inf) & (abs(b) < math.inf), sign, share)
 
 
 def inverse_radius(xp: Any, a: Any, b: Any) -> Array:
-    a, b = spread(xp, a, b)
+    a, b = as_arrays(xp, a, b)
     h = xp.hypot(a, b)
     return where(xp, (h == 0) | ((h == math.inf) & (a == a) & (b == b)), 0.0, a / h / h)
 
 
 def precedence(xp: Any, a: Any, b: Any) -> Array:
-    share = mask_to_floats(a > b, pattern(a, b)) + 0.5 * mask_to_floats(a == b, pattern(a, b))
+    share = cast_like(a > b, first_array(a, b)) + 0.5 * cast_like(a == b, first_array(a, b))
     return where(xp, (a != a) | (b != b), math.nan, share)
 
 
@@ -181,35 +186,33 @@ VALUES: dict[str, Callable[..., Array]] = {
     "pow": lambda xp, a, b: a**b,
     "neg": lambda xp, a: -a,
     "reciprocal": lambda xp, a: 1.0 / a,
-    "greater": lambda xp, a, b: mask_to_floats(a > b, pattern(a, b)),
-    "less": lambda xp, a, b: mask_to_floats(a < b, pattern(a, b)),
-    "greater_equal": lambda xp, a, b: mask_to_floats(a >= b, pattern(a, b)),
-    "less_equal": lambda xp, a, b: mask_to_floats(a <= b, pattern(a, b)),
-    "equal": lambda xp, a, b: mask_to_floats(a == b, pattern(a, b)),
-    "not_equal": lambda xp, a, b: mask_to_floats(a != b, pattern(a, b)),
+    "greater": lambda xp, a, b: cast_like(a > b, first_array(a, b)),
+    "less": lambda xp, a, b: cast_like(a < b, first_array(a, b)),
+    "greater_equal": lambda xp, a, b: cast_like(a >= b, first_array(a, b)),
+    "less_equal": lambda xp, a, b: cast_like(a <= b, first_array(a, b)),
+    "equal": lambda xp, a, b: cast_like(a == b, first_array(a, b)),
+    "not_equal": lambda xp, a, b: cast_like(a != b, first_array(a, b)),
     "held": lambda xp, a: a,
-    "sign": lambda xp, a: (
-        np.sign(a) if xp is np else xp.where(a != a, a, mask_to_floats(a > 0, a) - mask_to_floats(a < 0, a))
-    ),
+    "sign": lambda xp, a: np.sign(a) if xp is np else xp.where(a != a, a, cast_like(a > 0, a) - cast_like(a < 0, a)),
     "softplus": lambda xp, a: where(xp, a <= 0, 0.0, a) + xp.log1p(xp.exp(-abs(a))),
     "nonnegative": lambda xp, a: where(xp, a >= 0, a + 0.0, math.nan),
     "sech_squared": lambda xp, a: 4.0 * sigmoid_slope(xp, 2.0 * a),
     "gaussian": lambda xp, a: xp.exp(-a * a),
-    "atan_slope": lambda xp, a: where(xp, abs(a) < 1e150, 1.0 / (1.0 + a * a), 1.0 / a / a),
+    "atan_slope": lambda xp, a: where(xp, abs(a) < 1e150, 1.0 / (1.0 + a * a), 1.0 / a / a),  # 1e160**2 overflows
     "top": lambda xp, *xs: reduce(lambda a, b: VALUES["maximum"](xp, a, b), xs),
     "exp_below": exp_below,
 }
-_WRITTEN = (
+_NAMED_AS_RULES = (
     where, relu, heaviside, erf, sigmoid, sigmoid_slope, logsumexp, softmax_share, pow_log, pow_slope, hypot_share,
     inverse_radius, precedence,
 )  # fmt: skip
-VALUES |= {function.__name__: function for function in _WRITTEN}
+VALUES |= {function.__name__: function for function in _NAMED_AS_RULES}
 # Rules that are the library's own function: rule name -> function name, the same in all four libraries.
-for _name, _theirs in {
+for _name, _library_name in {
     "square": "square", "sqrt": "sqrt", "exp": "exp", "expm1": "expm1", "log": "log", "log1p": "log1p", "sin": "sin",
     "cos": "cos", "tan": "tan", "asin": "arcsin", "acos": "arccos", "atan": "arctan", "sinh": "sinh", "cosh": "cosh",
     "tanh": "tanh", "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh", "abs": "abs",
     "maximum": "maximum", "minimum": "minimum", "floor": "floor",
     "mod": "remainder", "atan2": "arctan2", "hypot": "hypot",
 }.items():  # fmt: skip
-    VALUES[_name] = lambda xp, *xs, theirs=_theirs: getattr(xp, theirs)(*spread(xp, *xs))
+    VALUES[_name] = lambda xp, *xs, name=_library_name: getattr(xp, name)(*as_arrays(xp, *xs))

@@ -1,7 +1,7 @@
 """Evaluation plans: which tensors to compute, in topological order, with nested products fused.
 
 A product whose only consumer is another product is folded into it: both become one contraction with more
-than two factors, whose order opt_einsum chooses. A `EvalStep` is one step of the plan and names the
+than two factors, whose order opt_einsum chooses. An `EvalStep` is one step of the plan and names the
 tensors whose arrays it reads. Planning touches no arrays.
 """
 
@@ -31,23 +31,24 @@ class EvalStep(NamedTuple):
         return list(dict.fromkeys([source for source, _ in self.factors] or self.node.reads))
 
 
-READS: Callable[[TensorNode], Iterable[TensorNode]] = attrgetter("reads")
+InputsOf = Callable[[TensorNode], Iterable[TensorNode]]
+READS: InputsOf = attrgetter("reads")
 
 
 def missing_ancestors(
-    target: TensorNode, valued: Callable[[TensorNode], bool], of: Callable[[TensorNode], Iterable[TensorNode]] = READS
+    target: TensorNode, has_value: Callable[[TensorNode], bool], inputs_of: InputsOf = READS
 ) -> list[TensorNode]:
     """The ancestors of a target that have no value yet, in topological order, leaves included.
 
-    valued: whether a node has a value. of: the nodes that a node is computed from.
+    has_value: whether a node has a value. inputs_of: the nodes that a node is computed from.
     """
     visited: dict[TensorNode, None] = {}
     waiting = [target]
     while waiting:
         node = waiting.pop()
-        if node not in visited and not valued(node):
+        if node not in visited and not has_value(node):
             visited[node] = None
-            waiting.extend(of(node))
+            waiting.extend(inputs_of(node))
     return sorted(visited, key=lambda tensor: tensor.serial)
 
 
@@ -57,18 +58,18 @@ def plan_targets(targets: Iterable[TensorNode], known: Iterable[TensorNode] = ()
     done = set(known)
     for target in targets:
         steps += plan_evaluation(missing_ancestors(target, done.__contains__), target)
-        done.update(recipe.node for recipe in steps)
+        done.update(step.node for step in steps)
     return steps
 
 
 def plan_evaluation(nodes: Sequence[TensorNode], target: TensorNode) -> list[EvalStep]:
-    """The plan for these nodes (in topological order); products that are folded into others have no recipe.
+    """The plan for these nodes (in topological order); products that are folded into others have no step.
 
     >>> from ..nodes import LeafNode
     >>> a, b, v = (LeafNode.parameter([[1.0]], name) for name in "abv")
     >>> product = (a @ b) @ v
-    >>> (recipe,) = plan_evaluation(missing_ancestors(product, lambda node: not node.sources), product)
-    >>> [node.name for node in recipe.reads]
+    >>> (step,) = plan_evaluation(missing_ancestors(product, lambda node: not node.sources), product)
+    >>> [node.name for node in step.reads]
     ['a', 'b', 'v']
     """
     pending: dict[TensorNode, Factors] = {}
@@ -126,5 +127,5 @@ def _expand_factors(node: LinearNode, pending: dict[TensorNode, Factors]) -> Fac
                 if axis_id not in renamed:
                     top += 1
                     renamed[axis_id] = top
-            factors.append((factor, tuple(renamed[each] for each in factor_ids)))
+            factors.append((factor, tuple(renamed[axis_id] for axis_id in factor_ids)))
     return factors

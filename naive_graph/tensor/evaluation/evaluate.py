@@ -44,7 +44,7 @@ class ArrayAlgebra(Algebra):
     at_once = True
 
     def transform(self, index: TransformIndex, source: Any, alpha: float, shape: Shape) -> Array:
-        dst = tuple(max(each, 0) for each in index.dst)  # 0: a new (broadcast) axis
+        dst = tuple(max(axis_id, 0) for axis_id in index.dst)  # 0: a new (broadcast) axis
         result = _sum_and_transpose(to_dense(source), index.src, dst)
         if 0 in dst:
             result = namespace(result).broadcast_to(result, shape)
@@ -64,15 +64,15 @@ class ArrayAlgebra(Algebra):
         return apply_function(function, arrays)
 
     def reduction(self, rule: str, index: TransformIndex, source: Any) -> Array:
-        array, places = to_dense(source), ReductionAxes.of(index)
-        order = [axis_id - 1 for axis_id in (*places.kept, *places.dropped)]
-        return reduce_array(rule, permute_axes(array, order), len(places.dropped))
+        array, axes = to_dense(source), ReductionAxes.of(index)
+        order = [axis_id - 1 for axis_id in (*axes.kept, *axes.dropped)]
+        return reduce_array(rule, permute_axes(array, order), len(axes.dropped))
 
     def product_of_others(self, index: TransformIndex, source: Any) -> Array:
-        array, places = to_dense(source), ReductionAxes.of(index)
-        order = [each - 1 for each in (*places.kept, *places.dropped)]
+        array, axes = to_dense(source), ReductionAxes.of(index)
+        order = [axis_id - 1 for axis_id in (*axes.kept, *axes.dropped)]
         rows = permute_axes(array, order)
-        flat = rows.reshape((*rows.shape[: len(places.kept)], -1))
+        flat = rows.reshape((*rows.shape[: len(axes.kept)], -1))
         others = product_of_others(namespace(array), flat).reshape(rows.shape)
         return permute_axes(others, [order.index(axis) for axis in range(len(order))])
 
@@ -131,7 +131,6 @@ def eval(node: TensorNode) -> Array:
 
 
 incremental_forward = eval
-method(incremental_forward)
 
 
 @method
@@ -182,7 +181,7 @@ def invalidate_stale(outputs: Iterable[TensorNode]) -> list[TensorNode]:
     newest: dict[TensorNode, int] = {}  # for each node the version of the newest leaf that it depends on
     seen: dict[Watch, int] = {}  # versions of watched arrays, each compared only once
     watched: set[TensorNode] = set()  # nodes that depend on an array that can be written in place
-    forgotten = []
+    dropped = []
     for node in ancestors(outputs, predecessors=lambda tensor: () if _is_fresh(tensor) else _lazy_sources(tensor)):
         if isinstance(node, LeafNode):
             newest[node] = node._version
@@ -200,10 +199,10 @@ def invalidate_stale(outputs: Iterable[TensorNode]) -> list[TensorNode]:
                 continue
             if newest[node] > node._version:
                 node._value = None
-                forgotten.append(node)
+                dropped.append(node)
             else:
                 node._version, node.is_settled = max(now, node._version), node not in watched
-    return forgotten
+    return dropped
 
 
 def refresh(outputs: Iterable[TensorNode]) -> None:
@@ -247,8 +246,8 @@ def evaluate_composition(
     """
     values: dict[TensorNode, Any] = {}
 
-    def read(each: TensorNode) -> Any:
-        return values[each] if each in values else value(each)
+    def read(tensor: TensorNode) -> Any:
+        return values[tensor] if tensor in values else value(tensor)
 
     for ancestor in ancestors([node], predecessors=lambda tensor: () if tensor in ends else tensor.sources):
         if ancestor.sources and ancestor not in ends:

@@ -83,12 +83,12 @@ def gather_batched(x: Array, picker: AxisSelection, shape: Shape, lead: Shape) -
 
 
 def scatter_batched(x: Array, axes: tuple[int, ...], picker: AxisSelection, shape: Shape, lead: Shape) -> Array:
-    """A batched scatter: some of the picker's axes stay, as leading axes of the result.
+    """A batched scatter: some of the picker's axes stay, as leading axes of the result (of extents `lead`).
 
     See AxisSelection.with_batch_axes.
     """
-    found = scatter(x, axes, picker, shape)
-    return found.reshape((*lead, shape[-1] // size_of(lead), *found.shape[1:]))
+    scattered = scatter(x, axes, picker, shape)
+    return scattered.reshape((*lead, shape[-1] // size_of(lead), *scattered.shape[1:]))
 
 
 def _overlap_add(x: np.ndarray, strides: tuple[int, ...], indices: Array, size: int) -> Array:

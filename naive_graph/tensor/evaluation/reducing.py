@@ -1,7 +1,4 @@
-"""Reduce arrays along axes: max, argmax, logsumexp, ...
-
-The rules are those of tensor/reduction_node.py: "maximum", "argmax", "logsumexp", ...
-"""
+"""Reduce arrays along axes: the values of tensor/reduction_node.py's rules "maximum", "argmax", "logsumexp", ..."""
 
 from __future__ import annotations
 
@@ -10,9 +7,9 @@ from math import prod
 from typing import Any
 
 from .arrays import Array, namespace
-from .entries import fill_like, mask_to_floats, where
+from .entries import cast_like, fill_like, where
 
-LARGEST = ("maximum", "first_maximum", "peak")  # their value is the largest entry; they differ in the derivative
+MAXIMUM_RULES = ("maximum", "first_maximum", "peak")  # their value is the largest entry; they differ in the derivative
 
 
 def reduce_array(rule: str, x: Array, count: int) -> Array:
@@ -20,14 +17,14 @@ def reduce_array(rule: str, x: Array, count: int) -> Array:
     if not count:
         x, count = x[..., None], 1
     axes = tuple(range(x.ndim - count, x.ndim))
-    if rule in LARGEST:
+    if rule in MAXIMUM_RULES:
         return _largest(x, axes)
     if rule == "minimum":
         return getattr(x, "amin", x.min)(axes)
     if rule == "logsumexp":
         return _logsumexp(x, axes)
     flat = x.reshape((*x.shape[:-count], prod(x.shape[-count:])))
-    return flat.prod(-1) if rule == "mul" else mask_to_floats(flat.argmax(-1), x)
+    return flat.prod(-1) if rule == "mul" else cast_like(flat.argmax(-1), x)
 
 
 def _largest(x: Array, axes: tuple[int, ...]) -> Array:

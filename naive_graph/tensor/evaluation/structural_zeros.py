@@ -1,8 +1,8 @@
-"""Structural zeros: entries that are zero by construction, because a selection leaves them empty.
+"""Structural zeros: entries that are zero by construction, because a selection leaves them empty (as padding does).
 
-Their products are not computed, so a structural zero times infinity is 0, while an ordinary 0 * inf is NaN.
+No product with a structural zero counts, so a structural zero times infinity is 0, while an ordinary 0 * inf is NaN.
 Lowered to scalars there is no node for such an entry. An array stores a 0 like any other, so when a product of
-arrays is not finite, `find_nonzero` computes the mask of its ordinary entries.
+arrays is not finite, `find_nonzero` computes the mask of its ordinary entries, and the product is computed again.
 """
 
 from __future__ import annotations
@@ -22,14 +22,15 @@ from .eval_plan import missing_ancestors
 
 def may_have_structural_zeros(node: TensorNode) -> bool:
     """Whether some entries may be structural zeros (a conservative analysis, cached on the node)."""
-    return node.is_structural or _inherits_structural_zeros(node)
+    return node.is_structural or _has_structural_zeros(node)
 
 
-def _inherits_structural_zeros(node: TensorNode) -> bool:
+def _has_structural_zeros(node: TensorNode) -> bool:
+    """The cached analysis. It is False for a run-time one-hot (structural itself), whose products are ordinary 0s."""
     if node.has_structural_zeros is None:
-        for each in missing_ancestors(node, lambda known: known.has_structural_zeros is not None, _operands):
-            each.has_structural_zeros = _infer_structural_zeros(each)
-    return bool(node.has_structural_zeros)  # a run-time one-hot has none: products with its zeros are ordinary 0s
+        for ancestor in missing_ancestors(node, lambda node: node.has_structural_zeros is not None, _operands):
+            ancestor.has_structural_zeros = _infer_structural_zeros(ancestor)
+    return bool(node.has_structural_zeros)
 
 
 def _operands(node: TensorNode) -> tuple[TensorNode, ...]:
@@ -38,6 +39,7 @@ def _operands(node: TensorNode) -> tuple[TensorNode, ...]:
 
 
 def _infer_structural_zeros(node: TensorNode) -> bool:
+    """Whether a node may have structural zeros, from the answers for its sources."""
     if isinstance(node, LeafNode):
         return node.is_structural
     if not is_product(node) and (node.direct or not isinstance(node, (TransformNode, LinearNode))):
@@ -47,11 +49,12 @@ def _infer_structural_zeros(node: TensorNode) -> bool:
     assert isinstance(node, LinearNode)
     if node.op != OpType.mul:
         return all(source.has_structural_zeros for source in node.sources)
-    picking = [isinstance(source, SelectionNode) for source in node.sources]
-    return all(picking) or any(map(_creates_structural_zeros, node.sources, node.index[1:]))
+    are_selections = [isinstance(source, SelectionNode) for source in node.sources]
+    return all(are_selections) or any(map(_creates_structural_zeros, node.sources, node.index[1:]))
 
 
 def _creates_structural_zeros(source: TensorNode, ids: Ids) -> bool:
+    """Whether a factor of a product may make some of its entries structural zeros. ids: the factor's axes."""
     if isinstance(source, SelectionNode):
         return not all(_fills_all_positions(source, picker, ids) for picker in source.selections)
     return bool(source.has_structural_zeros)
@@ -71,25 +74,27 @@ def find_nonzero(target: TensorNode, array: Array, algebra: Any) -> Any:
     """
     if target.is_structural:
         return array
-    found: dict[TensorNode, Array] = {}
+    masks: dict[TensorNode, Array] = {}
 
     def read(node: TensorNode) -> Any:
-        return node if isinstance(node, SelectionNode) else found.get(node, np.broadcast_to(1.0, node.shape))
+        return node if isinstance(node, SelectionNode) else masks.get(node, np.broadcast_to(1.0, node.shape))
 
-    for each in missing_ancestors(
-        target, lambda node: isinstance(node, SelectionNode) or not _inherits_structural_zeros(node), _operands
-    ):
-        found[each] = (_compute_mask(each, read, algebra) != 0.0).astype(np.float64)
+    def needs_no_mask(node: TensorNode) -> bool:
+        return isinstance(node, SelectionNode) or not _has_structural_zeros(node)
+
+    for node in missing_ancestors(target, needs_no_mask, _operands):
+        masks[node] = (_compute_mask(node, read, algebra) != 0.0).astype(np.float64)
     return read(target)
 
 
 def _compute_mask(node: TensorNode, read: Callable[[TensorNode], Any], algebra: Any) -> Array:
+    """An array that is 0 at the structural zeros: the node's equation, computed on its sources' masks (`read`)."""
     if isinstance(node, TransformNode):
         return algebra.transform(node.index, read(node.sources[0]), 1.0, node.shape)
     if isinstance(node, LinearNode):
         op = OpType.mul if node.op == OpType.mul else OpType.add
         return algebra.linear(op, node.index, *map(read, node.sources))
-    if isinstance(node, NonlinearNode):  # one of reduction_vjp.CHOICES, or calculus.GUARD
+    if isinstance(node, NonlinearNode):  # one of reduction_vjp.CHOOSING_FUNCTIONS, or calculus.GUARD
         return node._value if node.is_structural else node.sources[0]._value * read(node.sources[1])
     assert isinstance(node, LeafNode)
     return np.asarray(node.value)

@@ -32,7 +32,7 @@ class BulkWriter:
     def __init__(self, tables: Tables, first: int) -> None:
         self.tables, self.first = tables, first
         self.end = self.first
-        columns: list[Any] = [array(code) for code in "hiiidq"]
+        columns: list[Any] = [array(typecode) for typecode in "hiiidq"]  # NewRows: int16, three int32, float64, int64
         self.columns = NewRows(*columns)
         self.origins: list[tuple[int, Origin]] = []
         self.scopes: list[tuple[int, Scope | None]] = []
@@ -58,16 +58,16 @@ class BulkWriter:
         self.end += size
         return rows
 
-    def leaves(self, kind: int, values: Rows | None, size: int) -> Rows:
+    def append_leaves(self, kind: int, values: Rows | None, size: int) -> Rows:
         """Add `size` leaves of one kind, with values if they are known; returns their rows."""
         rows = self.append(kind, 0, np.empty(0, np.int32), size)
         if values is not None:
-            self._fill(int(rows[0]) if size else self.end)
+            self._zero_fill(int(rows[0]) if size else self.end)
             self.columns.values.frombytes(_buffer(np.ascontiguousarray(values, dtype=np.float64)))
             self.columns.stamps.frombytes(_buffer(np.full(size, self.tables.clock, dtype=np.int64)))
         return rows
 
-    def _fill(self, end: int) -> None:
+    def _zero_fill(self, end: int) -> None:
         """Zero-fill the columns of values and stamps up to this row (stamp 0: no value)."""
         for column in (self.columns.values, self.columns.stamps):
             column.frombytes(bytes(8 * (end - self.first - len(column))))
@@ -75,7 +75,7 @@ class BulkWriter:
     def flush(self) -> None:
         """Append all new nodes to the tables."""
         if self.columns.values:
-            self._fill(self.end)
+            self._zero_fill(self.end)
         self.tables.add_rows(self.columns, self.origins)
         self.tables.mark_scopes(self.scopes, self.end)
 
@@ -83,10 +83,10 @@ class BulkWriter:
         """The row of a Constant with this value, shared within the current tensor."""
         key = repr(value)
         if key not in self.constants:
-            self.constants[key] = int(self.leaves(CONSTANT, np.array([value]), 1)[0])
+            self.constants[key] = int(self.append_leaves(CONSTANT, np.array([value]), 1)[0])
         return self.constants[key]
 
-    def real(self, rows: Rows) -> Rows:
+    def replace_codes(self, rows: Rows) -> Rows:
         """The rows with structural zeros and ones replaced by Constants."""
         for code, value in ((ZERO, 0.0), (ONE, 1.0)):
             if (rows == code).any():
@@ -101,16 +101,16 @@ class BulkWriter:
             table[:, column] = operand
         return self.append(rule.number, len(operands), table, size)
 
-    def product(self, left: Rows, right: Rows) -> Rows:
+    def multiply(self, left: Rows, right: Rows) -> Rows:
         """left * right, entry by entry; structural zeros and ones are folded without a node."""
         result = np.where((left == ZERO) | (right == ZERO), ZERO, np.where(left == ONE, right, left))
         needs_node = (left >= 0) & (right >= 0)
-        return self._filled(result, needs_node, MUL, left, right)
+        return self._apply_where(result, needs_node, MUL, left, right)
 
     def multiply_by_mask(self, mask: Rows, rows: Rows) -> Rows:
         """where(mask, rows, 0), entry by entry: the product with zeros and ones known only at run time."""
         result = np.where(rows == ONE, mask, ZERO)
-        return self._filled(result, rows >= 0, WHERE, mask, rows, np.full_like(rows, self.constant(0.0)))
+        return self._apply_where(result, rows >= 0, WHERE, mask, rows, np.full_like(rows, self.constant(0.0)))
 
     def add_or_subtract(self, rule: Rule, left: Rows, right: Rows) -> Rows:
         """left + right or left - right, entry by entry; structural zeros are folded without a node."""
@@ -118,10 +118,11 @@ class BulkWriter:
                        for rows in (left, right))  # fmt: skip
         result = np.where(right == ZERO, left, right)
         if rule is SUB:
-            result = self._filled(result, (left == ZERO) & (right != ZERO), NEG, right)
-        return self._filled(result, (left != ZERO) & (right != ZERO), rule, left, right)
+            result = self._apply_where(result, (left == ZERO) & (right != ZERO), NEG, right)
+        return self._apply_where(result, (left != ZERO) & (right != ZERO), rule, left, right)
 
-    def _filled(self, result: Rows, needs_node: Rows, rule: Rule, *operands: Rows) -> Rows:
+    def _apply_where(self, result: Rows, needs_node: Rows, rule: Rule, *operands: Rows) -> Rows:
+        """The result, with nodes of the rule where they are needed."""
         if needs_node.all():
             return self.apply(rule, *operands)
         if needs_node.any():
@@ -151,9 +152,9 @@ class BulkWriter:
         if alpha == 1.0:
             return rows
         factor = np.full(len(rows), self.constant(alpha), dtype=np.int32)
-        return self.product(factor, rows)
+        return self.multiply(factor, rows)
 
-    def function(self, function: Function, sources: Sequence[Rows]) -> Rows:
+    def apply_function(self, function: Function, sources: Sequence[Rows]) -> Rows:
         """Inline an elementwise function's scalar graph once for each entry; its Constants are shared."""
         argument_rows = dict(zip(function.arguments, sources))
         plan = function.plan
@@ -163,7 +164,7 @@ class BulkWriter:
             if rule is not None:
                 step_rows[step] = self.apply(rule, *(step_rows[operand] for operand in plan.operands(step)))
             elif row in argument_rows:
-                step_rows[step] = self.real(argument_rows[row])
+                step_rows[step] = self.replace_codes(argument_rows[row])
             else:
                 value = function.tables.value(row)
                 assert value is not None  # a leaf that is no argument is a Constant

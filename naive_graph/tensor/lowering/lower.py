@@ -37,7 +37,7 @@ from ..reduction_node import ReductionNode
 from ..sparse_selector import SelectionNode
 from .bulk import BulkWriter, Rows
 from .lower_node import LoweredRows, lower_node, materialize, needs_guard
-from .scalars import STEPS
+from .scalars import MAX_NODES_PER_ENTRY
 
 MOST_ROWS = 2**31 - 1  # a row's number is 32 bits wide
 BUDGET = 50_000_000  # default limit on the scalar nodes of one `lower` call
@@ -191,7 +191,7 @@ def _materialize_output(lowered: LoweredRows, writer: BulkWriter) -> LoweredRows
     rows, first = materialize(lowered.rows), writer.end
     if (rows < 0).any():
         writer.begin(lowered.tensor.origin, lowered.tensor.scope)
-        rows = writer.real(rows)
+        rows = writer.replace_codes(rows)
     return LoweredRows(lowered.tensor, rows, first, writer.end)
 
 
@@ -262,7 +262,7 @@ def _estimate_node(node: TensorNode) -> int:
     if isinstance(node, NonlinearNode):
         return node.size * sum(1 for kind in node.function.plan.kinds if kind >= 0)
     if isinstance(node, ReductionNode):
-        return node.sources[0].size * STEPS.get(node.rule, 0) + 3 * node.size
+        return node.sources[0].size * MAX_NODES_PER_ENTRY.get(node.rule, 0) + 3 * node.size
     if isinstance(node, TransformNode):
         kept_size = node.size // size_of(extent for extent, index in zip(node.shape, node.index.dst) if index < 0)
         return kept_size * ((node.index.counts[0] > 0) + (node.alpha != 1.0))

@@ -70,7 +70,7 @@ def lower_node(node: TensorNode, writer: BulkWriter, lowered_nodes: Mapping[Any,
         rows = _lower_reduction(node, writer, materialize(sources[0]))
     else:
         assert isinstance(node, NonlinearNode)
-        rows = writer.function(node.function, [materialize(source_rows).reshape(-1) for source_rows in sources])
+        rows = writer.apply_function(node.function, [materialize(source_rows).reshape(-1) for source_rows in sources])
     lowered = LoweredRows(node, rows.reshape(node.shape), first, writer.end)
     if isinstance(node, LeafNode):
         lowered.version = version
@@ -85,7 +85,7 @@ def _lower_leaf(node: LeafNode, writer: BulkWriter) -> Rows:
     values = None if node.held is None else np.asarray(node.held)
     if node.is_structural:
         return np.where(values == 0.0, ZERO, ONE)
-    return writer.leaves(LEAF_KINDS[node.leaf_type], values, node.size)
+    return writer.append_leaves(LEAF_KINDS[node.leaf_type], values, node.size)
 
 
 class LazySelection:
@@ -120,7 +120,7 @@ def _lower_reduction(node: ReductionNode, writer: BulkWriter, rows: Rows) -> Row
     """Reshape the source to one line of rows for each result entry, then reduce the lines."""
     axes = ReductionAxes.of(node.index)
     order = [axis_id - 1 for axis_id in (*axes.kept, *axes.dropped)]
-    table = writer.real(rows.transpose(order).reshape(node.size, -1))
+    table = writer.replace_codes(rows.transpose(order).reshape(node.size, -1))
     if table.shape[1] == 1 and node.rule != "argmax":
         return writer.apply(RULES["held"], table[:, 0]) if node.rule == "peak" else table[:, 0]
     return SCALARS[node.rule](writer, table)
@@ -145,7 +145,7 @@ def _lower_linear(node: LinearNode, writer: BulkWriter, sources: list[Rows]) -> 
     elif masks:
         terms = writer.multiply_by_mask(*((right_grid, left_grid) if masks[0] else (left_grid, right_grid)))
     else:
-        terms = writer.product(left_grid, right_grid)
+        terms = writer.multiply(left_grid, right_grid)
     table = terms.reshape(node.size, -1)
     if node.op == OpType.mul and masks and needs_guard(node.sources[masks[0]]):
         table = np.column_stack([table, _out_of_range_guard(node, masks[0], sources[masks[0]], writer)])

@@ -42,8 +42,8 @@ def _share_extremum(writer: BulkWriter, table: Rows, rule: Rule) -> Rows:
     return writer.append(ADD.number, size, shares, len(table))
 
 
-def _first_maximum(writer: BulkWriter, table: Rows, place: bool = False) -> Rows:
-    """The first maximum of each line (place: its index instead), as a fold.
+def _first_maximum(writer: BulkWriter, table: Rows, wants_index: bool = False) -> Rows:
+    """The first maximum of each line (wants_index: its index instead), as a fold.
 
     The next entry replaces the current one if not (next <= current) and the current one is not NaN: so a larger
     entry does, and the first NaN.
@@ -51,12 +51,12 @@ def _first_maximum(writer: BulkWriter, table: Rows, place: bool = False) -> Rows
     top = table[:, 0]
     positions = np.full(len(table), writer.constant(0.0), dtype=np.int32)
     for index, column in enumerate(table.T[1:], 1):
-        takes = writer.apply(LESS, writer.apply(LESS_EQUAL, column, top), writer.apply(EQUAL, top, top))
-        top = writer.apply(WHERE, takes, column, top)
-        if place:
+        replaces = writer.apply(LESS, writer.apply(LESS_EQUAL, column, top), writer.apply(EQUAL, top, top))
+        top = writer.apply(WHERE, replaces, column, top)
+        if wants_index:
             candidate = np.full(len(table), writer.constant(float(index)), dtype=np.int32)
-            positions = writer.apply(WHERE, takes, candidate, positions)
-    return positions if place else top
+            positions = writer.apply(WHERE, replaces, candidate, positions)
+    return positions if wants_index else top
 
 
 SCALARS: dict[str, Callable[[BulkWriter, Rows], Rows]] = {
@@ -66,6 +66,7 @@ SCALARS: dict[str, Callable[[BulkWriter, Rows], Rows]] = {
     "maximum": lambda writer, table: _share_extremum(writer, table, RULES["maximum"]),
     "minimum": lambda writer, table: _share_extremum(writer, table, RULES["minimum"]),
     "first_maximum": _first_maximum,
-    "argmax": lambda writer, table: _first_maximum(writer, table, place=True),
+    "argmax": lambda writer, table: _first_maximum(writer, table, wants_index=True),
 }
-STEPS = {"peak": 1, "maximum": 6, "minimum": 6, "first_maximum": 4, "argmax": 5}  # the most nodes per entry
+# The most nodes that a rule makes for each entry of the source, by which `estimate` counts.
+MAX_NODES_PER_ENTRY = {"peak": 1, "maximum": 6, "minimum": 6, "first_maximum": 4, "argmax": 5}

@@ -1,4 +1,4 @@
-"""Scaled dot-product attention."""
+"""Scaled dot-product attention: each query gets the mean of the values, weighted by how well their keys fit it."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def attention(
     scores: Any = arithmetic.scale_by(arithmetic.matmul(q, transpose_matrices(k)), scale)
     scores = scores if mask is None else scores + mask
     if causal:
-        seen = LeafNode.constant(np.broadcast_to(np.tri(*scores.shape[-2:]), scores.shape))
-        scores = map_entries(lambda s, x: where(s, x, -inf), seen, scores)
+        is_visible = LeafNode.constant(np.broadcast_to(np.tri(*scores.shape[-2:]), scores.shape))
+        scores = map_entries(lambda s, x: where(s, x, -inf), is_visible, scores)
     return arithmetic.matmul(softmax(scores) if mask is None else _compute_masked_softmax(scores), v)
 
 

@@ -1,4 +1,9 @@
-"""Check an operator definition on its examples: shape, value, derivatives of all modes, lowering, mappings."""
+"""Check an operator definition on its examples: shape, value, derivatives of all modes, lowering, mappings.
+
+Every operator promises the same (PROMISES): its shape rule agrees with its result, its derivatives agree with finite
+differences, it can be lowered to scalar nodes, and so on. Each promise is a function that raises AssertionError if an
+example call breaks it. The tests check all operators so; `check_operator` checks a user-defined one.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +28,14 @@ from .examples import Example, example_array
 from .operator_def import OperatorDef
 from .table import TABLE
 
-MOST_ENTRIES = 3  # entries of an operand that are checked by finite differences
-MOST_OFF = 1e-6
+MAX_CHECKED_ENTRIES = 3  # entries of an operand that are checked by finite differences
 
 
 class ExampleCall:
-    """A call of an operator on an example, with parameter leaves for operands."""
+    """A call of an operator on an example, with parameter leaves for operands.
+
+    leaves: the operands that the example states by shape. Those that it states by numbers are not moved by checks.
+    """
 
     def __init__(self, row: OperatorDef, example: Example) -> None:
         self.row = row
@@ -38,15 +45,16 @@ class ExampleCall:
         self.result = row(**self.given)
         self.results: list[TensorNode] = list(self.result) if isinstance(self.result, tuple) else [self.result]
 
-    def _operand(self, position: int, what: Any) -> Any:
-        if what is None:
+    def _operand(self, position: int, spec: Any) -> Any:
+        """The operand that an example states: a leaf for a shape or an array, a list of leaves for a list of shapes."""
+        if spec is None:
             return None
-        if isinstance(what, list) and what and isinstance(what[0], tuple):
-            return [self._operand(position + 10 * offset, part) for offset, part in enumerate(what)]
-        fixed = not isinstance(what, tuple)
-        value = np.asarray(what, dtype=float) if fixed else example_array(what, position, self.row.domain)
+        if isinstance(spec, list) and spec and isinstance(spec[0], tuple):
+            return [self._operand(position + 10 * offset, part) for offset, part in enumerate(spec)]
+        is_shape = isinstance(spec, tuple)
+        value = example_array(spec, position, self.row.domain) if is_shape else np.asarray(spec, dtype=float)
         leaf = LeafNode.parameter(value)
-        if not fixed:
+        if is_shape:
             self.leaves.append(leaf)
         return leaf
 
@@ -60,7 +68,7 @@ class ExampleCall:
 
 @dataclass
 class CheckedRow:
-    """The result of checking an operator: which promises hold and which are broken; true if all hold.
+    """The result of checking an operator: which promises are kept and which are broken; true if all are kept.
 
     >>> from naive_graph import check_operator
     >>> from naive_graph.tensor import softmax
@@ -94,12 +102,12 @@ class CheckedRow:
 def check_row(row: OperatorDef, examples: Iterable[Example] | None = None) -> CheckedRow:
     """Check an operator's promises on its own examples, or on the given ones."""
     report = CheckedRow(row.name)
-    chosen = row.examples if examples is None else as_list(examples, "check_operator", "examples: [example((2, 3))]")
-    if not chosen or not all(isinstance(each, Example) for each in chosen):
+    cases = row.examples if examples is None else as_list(examples, "check_operator", "examples: [example((2, 3))]")
+    if not cases or not all(isinstance(case, Example) for case in cases):
         raise OperandError(f"Operator '{row.name}' is checked on examples. Give it some: examples=[example((2, 3))].")
     for promise, check in PROMISES.items():
         try:
-            for example in chosen:
+            for example in cases:
                 with Graph.scratch():
                     check(row, example)
             report.kept.append(promise)
@@ -108,16 +116,17 @@ def check_row(row: OperatorDef, examples: Iterable[Example] | None = None) -> Ch
     return report
 
 
-def _require(condition: Any, why: str) -> None:
+def _require(condition: Any, message: str) -> None:
     if not condition:
-        raise AssertionError(why)
+        raise AssertionError(message)
 
 
-def _require_close(value: Any, due: Any, what: str, most: float = MOST_OFF) -> None:
-    scale = np.maximum(1.0, np.abs(due))
-    _require(np.shape(value) == np.shape(due), f"{what} has shape {np.shape(value)}, not {np.shape(due)}")
-    worst = float(np.max(np.abs(np.asarray(value) - due) / scale, initial=0.0))
-    _require(worst <= most, f"{what} is off by {worst:.2e}")
+def _require_close(value: Any, expected: Any, what: str, tolerance: float) -> None:
+    """Raise AssertionError unless shapes agree, and entries within the tolerance. what: the value, for the message."""
+    scale = np.maximum(1.0, np.abs(expected))
+    _require(np.shape(value) == np.shape(expected), f"{what} has shape {np.shape(value)}, not {np.shape(expected)}")
+    error = float(np.max(np.abs(np.asarray(value) - expected) / scale, initial=0.0))
+    _require(error <= tolerance, f"{what} is off by {error:.2e}")
 
 
 # --- promises -----------------------------------------------------------------
@@ -142,10 +151,8 @@ def check_properties(row: OperatorDef, example: Example) -> None:
     case = ExampleCall(row, example)
     read = dict(case.results[0].properties)
     _require(list(read) == row.property_names, f"properties read {list(read)}")
-    again = row(
-        **{operand_name: case.given[operand_name] for operand_name in row.operand_names if operand_name in case.given},
-        **read,
-    )
+    operands = {name: case.given[name] for name in row.operand_names if name in case.given}
+    again = row(**operands, **read)
     again = again if isinstance(again, tuple) else (again,)
     for result, other in zip(case.results, again):
         _require(np.array_equal(result.eval(), other.eval(), equal_nan=True), "what was read gives another value")
@@ -166,12 +173,12 @@ def check_shape_rule(row: OperatorDef, example: Example) -> None:
 def check_purity(row: OperatorDef, example: Example) -> None:
     """Building and evaluating is pure: operands unchanged, no scalar nodes, reproducible values."""
     before = len(Graph.node_list)
-    case, other = ExampleCall(row, example), ExampleCall(row, example)
+    case, second_case = ExampleCall(row, example), ExampleCall(row, example)
     values = [leaf.value.copy() for leaf in case.leaves]
-    for result, two in zip(case.results, other.results):
-        first = np.array(result.eval())
-        _require(np.array_equal(first, two.eval(), equal_nan=True), "two calls differ")
-        _require(np.array_equal(first, result.forward(), equal_nan=True), "two evaluations differ")
+    for result, second_result in zip(case.results, second_case.results):
+        array = np.array(result.eval())
+        _require(np.array_equal(array, second_result.eval(), equal_nan=True), "two calls differ")
+        _require(np.array_equal(array, result.forward(), equal_nan=True), "two evaluations differ")
     for leaf, value in zip(case.leaves, values):
         _require(np.array_equal(np.asarray(leaf.value), value), "an operand has changed")
     _require(len(Graph.node_list) == before, "it drew scalar nodes")
@@ -185,10 +192,8 @@ def check_reverse_mode(row: OperatorDef, example: Example) -> None:
 
 def _check_gradients(case: ExampleCall, loss: TensorNode) -> None:
     """Gradient check of a loss with respect to the operands that are not fixed."""
-    fixed = [
-        ancestor for ancestor in ancestors([loss]) if isinstance(ancestor, LeafNode) and ancestor not in case.leaves
-    ]
-    gradcheck(loss, skip=fixed, max_per_param=MOST_ENTRIES).require()
+    fixed = [node for node in ancestors([loss]) if isinstance(node, LeafNode) and node not in case.leaves]
+    gradcheck(loss, skip=fixed, max_per_param=MAX_CHECKED_ENTRIES).require()
 
 
 def check_forward_mode(row: OperatorDef, example: Example) -> None:
@@ -196,16 +201,17 @@ def check_forward_mode(row: OperatorDef, example: Example) -> None:
     case = ExampleCall(row, example)
     loss = case.loss()
     for leaf in case.leaves:
-        _require_close(loss.gradients(leaf).forward(), leaf.tangents(loss).forward(), "beside reverse mode's it", 1e-9)
+        reverse_gradient, forward_gradient = loss.gradients(leaf).forward(), leaf.tangents(loss).forward()
+        _require_close(reverse_gradient, forward_gradient, "reverse mode, compared with forward mode,", 1e-9)
 
 
 def check_second_order(row: OperatorDef, example: Example) -> None:
     """The derivatives of the derivatives, summed with weights, agree with differences of the derivatives."""
     case = ExampleCall(row, example)
     slopes = case.loss().gradients(case.leaves)
-    weighted = [(slope * example_array(slope.shape, 5 + place, (0.5, 1.5))).sum() for place, slope in enumerate(slopes)]
-    if weighted:
-        _check_gradients(case, reduce(add, weighted))
+    weighted_sums = [(slope * example_array(slope.shape, 5 + i, (0.5, 1.5))).sum() for i, slope in enumerate(slopes)]
+    if weighted_sums:
+        _check_gradients(case, reduce(add, weighted_sums))
 
 
 def check_lowering(row: OperatorDef, example: Example) -> None:
@@ -230,12 +236,13 @@ def check_single_frame(row: OperatorDef, example: Example) -> None:
     case = ExampleCall(row, example)
     call = case.results[0].call
     assert call is not None
-    made = [node for node in ancestors(case.results) if node.serial > call.first and not _is_given_leaf(node)]
-    outside = [node for node in made if call.name not in [scope.name for scope in around(node.scope)]]
+    new_nodes = [node for node in ancestors(case.results) if node.serial > call.first and not _needs_no_frame(node)]
+    outside = [node for node in new_nodes if call.name not in [scope.name for scope in around(node.scope)]]
     _require(outside == [] or outside == case.results, f"{len(outside)} nodes stand outside the frame")
 
 
-def _is_given_leaf(node: TensorNode) -> bool:
+def _needs_no_frame(node: TensorNode) -> bool:
+    """Whether a node may lie outside the frame: a selection, or a leaf that was made outside all scopes."""
     return isinstance(node, SelectionNode) or (isinstance(node, LeafNode) and node.scope is None)
 
 

@@ -187,7 +187,7 @@ def _crops_and_extents(
 
     more: output_padding. shape: output_shape.
     """
-    landings = []
+    crops_and_extents = []
     for side in (0, 1):
         extent, reach = image_extents(x, data_format)[side], (w[side] - 1) * dilations[side] + 1
         full_extent = (extent - 1) * strides[side] + reach + more[side]
@@ -200,8 +200,8 @@ def _crops_and_extents(
             out = full_extent - before - after
         if out < 1:
             raise ShapeError(f"padding={padding!r} leaves nothing of an extent of {full_extent}. Cut less.")
-        landings.append((before, out))
-    return landings
+        crops_and_extents.append((before, out))
+    return crops_and_extents
 
 
 @tensor_operator(

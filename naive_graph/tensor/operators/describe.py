@@ -1,4 +1,8 @@
-"""Operators as text: a list of all, and the full description of one."""
+"""Operators as text, for `naive-graph operators`: a list of all, or the full description of one (`NAME`).
+
+A description has the usage, the docstring, the properties, the formula on the operator's first example with its
+derivatives, and the names in ONNX and TensorFlow.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +21,7 @@ from .families import Elementwise
 from .operator_def import OperatorDef
 from .table import TABLE
 
-MOST_LINES = 12  # of a formula
+MAX_FORMULA_LINES = 12
 
 
 def list_operators() -> str:
@@ -33,8 +37,8 @@ def _foreign_names(row: OperatorDef, framework: str) -> str:
 
 def _format_columns(lines: Iterable[list[str]], widths: tuple[int, ...]) -> Iterator[str]:
     for line in lines:
-        shown = [cell if len(cell) <= width else f"{cell[: width - 1]}…" for cell, width in zip(line, widths)]
-        yield "  ".join(cell.ljust(width) for cell, width in zip(shown, widths)).rstrip()
+        shortened = [cell if len(cell) <= width else f"{cell[: width - 1]}…" for cell, width in zip(line, widths)]
+        yield "  ".join(cell.ljust(width) for cell, width in zip(shortened, widths)).rstrip()
 
 
 def described(row: OperatorDef) -> str:
@@ -58,6 +62,7 @@ def operator_details(row: OperatorDef) -> Iterator[str]:
 
 
 def _describe_formulas(row: OperatorDef) -> Iterator[str]:
+    """The operator's formula on its first example, and its derivatives."""
     if not row.examples:
         return
     case = ExampleCall(row, row.examples[0])
@@ -74,9 +79,9 @@ def _describe_formulas(row: OperatorDef) -> Iterator[str]:
         return
     lines = [*_describe_constants(case.results[0]), *case.results[0].equations().splitlines()]
     yield f"formula, for operands of shapes {', '.join(str(leaf.shape) for leaf in case.leaves)}:"
-    yield from (f"  {line}" for line in lines[:MOST_LINES])
-    if len(lines) > MOST_LINES:
-        yield f"  ... and {len(lines) - MOST_LINES} lines more"
+    yield from (f"  {line}" for line in lines[:MAX_FORMULA_LINES])
+    if len(lines) > MAX_FORMULA_LINES:
+        yield f"  ... and {len(lines) - MAX_FORMULA_LINES} lines more"
     yield f"derivative: {'its own' if row.derivative else 'that of the formula, in both modes, to any order'}"
 
 
@@ -87,6 +92,6 @@ def _describe_constants(result: TensorNode) -> Iterator[str]:
     for node in nodes:
         if isinstance(node, LeafNode) and node.given_name is None and not isinstance(node, SelectionNode):
             values = node.eval().ravel().tolist()
-            alike = len(set(values)) == 1
-            text = f"{values[0]:g} at all places of {node.shape}" if alike else node.eval().tolist()
+            is_uniform = len(set(values)) == 1
+            text = f"{values[0]:g} at all places of {node.shape}" if is_uniform else node.eval().tolist()
             yield f"{names[node]} = {text}"

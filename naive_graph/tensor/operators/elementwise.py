@@ -18,14 +18,14 @@ from .table import tensor_operator
 HUGE = 3.4028234663852886e38  # float32's maximum, which older ONNX files use for no bound
 
 
-def elementwise_operator(*examples: Example, **facts: Any) -> Callable[[Callable[..., Any]], OperatorDef]:
+def elementwise_operator(*examples: Example, **options: Any) -> Callable[[Callable[..., Any]], OperatorDef]:
     """Define an elementwise operator: a function of numbers, applied entry by entry."""
-    return tensor_operator(kind="elementwise", examples=examples, **facts)
+    return tensor_operator(kind="elementwise", examples=examples, **options)
 
 
-def kinked_operator(*examples: Example, **facts: Any) -> Callable[[Callable[..., Any]], OperatorDef]:
+def kinked_operator(*examples: Example, **options: Any) -> Callable[[Callable[..., Any]], OperatorDef]:
     """Define an elementwise operator that is not smooth everywhere (no second-order checks)."""
-    return elementwise_operator(*examples, smooth=False, **facts)
+    return elementwise_operator(*examples, smooth=False, **options)
 
 
 # --- activations --------------------------------------------------------------

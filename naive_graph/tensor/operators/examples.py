@@ -1,4 +1,7 @@
-"""Examples for checks of operators: operand shapes (or arrays) and properties; and arrays to fill the shapes."""
+"""Example calls of operators, on which checks run every operator: operand shapes (or arrays) and properties.
+
+example((2, 3), axis=1)        a call with an operand of shape (2, 3), filled by `example_array`, and axis=1
+"""
 
 from __future__ import annotations
 
@@ -24,9 +27,14 @@ def example(*operands: Any, **properties: Any) -> Example:
     return Example(operands, properties)
 
 
-def example_array(shape: Sequence[int], place: int, domain: tuple[float, float]) -> Any:
-    """Fill a shape for an example: distinct entries, away from integers and from other operands' entries."""
+def example_array(shape: Sequence[int], position: int, domain: tuple[float, float]) -> Any:
+    """An array of this shape for an example: its entries lie in `domain`, evenly spaced, in a random order.
+
+    position: the operand's position. Each operand has an offset and an order of its own, so that entries are equal
+    neither to one another nor to those of other operands: a derivative is not tested where two entries tie.
+    """
     size = int(np.prod(shape, dtype=int))
     low, high = domain
-    steps = np.random.default_rng(size + 31 * place).permutation(size)
-    return (low + (high - low) * (steps + 0.3137 + 0.0913 * (place % 7)) / max(size, 1)).reshape(shape)
+    steps = np.random.default_rng(size + 31 * position).permutation(size)
+    offset = 0.3137 + 0.0913 * (position % 7)  # between 0 and 1; no round numbers, so that few entries are whole
+    return (low + (high - low) * (steps + offset) / max(size, 1)).reshape(shape)

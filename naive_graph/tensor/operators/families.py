@@ -20,7 +20,7 @@ from ...graph.nodes import Node
 from ..arithmetic import as_tensor, broadcast, broadcast_shape, is_array
 from ..base import Call, TensorNode, serials
 from ..function import Function, trace
-from ..index import places
+from ..index import canonicalize_axes
 from ..nodes import NonlinearNode
 from .examples import Example, example
 from .mapping import Attribute, Input, Onnx, TensorFlow, to_bool
@@ -41,9 +41,9 @@ class Elementwise(OperatorDef):
 
     kind = "elementwise"
 
-    def __init__(self, function: Callable[..., Any], **facts: Any) -> None:
-        facts.setdefault("shape", None)
-        super().__init__(function, **facts)
+    def __init__(self, function: Callable[..., Any], **options: Any) -> None:
+        options.setdefault("shape", None)
+        super().__init__(function, **options)
         if not self.examples:
             self.examples = _broadcast_examples(len(self.operand_names))
 
@@ -57,7 +57,7 @@ class Elementwise(OperatorDef):
         except NumberError:
             return super()._operand(parameter, value)
 
-    def built(self, values: dict[str, Any], name: str | None = None) -> Any:
+    def build_result(self, values: dict[str, Any], name: str | None = None) -> Any:
         operands = [values[operand_name] for operand_name in self.operand_names]
         properties = {name: values[name] for name in self.property_names}
         if not any(isinstance(operand, TensorNode) for operand in operands):
@@ -65,7 +65,7 @@ class Elementwise(OperatorDef):
         check_name(name)
         tensors = [operand if isinstance(operand, TensorNode) else as_tensor(operand) for operand in operands]
         shape = self.result_shape(dict(zip(self.operand_names, tensors)))
-        first_serial = next(serials)  # every node that is built from here on belongs to this call
+        first_serial = next(serials)  # every node that is build_result from here on belongs to this call
         label = name or unique_call_name(CURRENT.tables, self.name)
         if all(tensor.shape == shape for tensor in tensors):
             node = self.build_node(tensors, values)
@@ -139,17 +139,17 @@ class Reduction(OperatorDef):
     """An operator that reduces entries along some axes, or all: a function of (x, axis, keepdims)."""
 
     def __init__(
-        self, function: Callable[..., Any], *, onnx: str = "", since: int = 18, tensorflow: str = "", **facts: Any
+        self, function: Callable[..., Any], *, onnx: str = "", since: int = 18, tensorflow: str = "", **options: Any
     ) -> None:
         axes = (Attribute("axes", None, until=since - 1), Input(1, None, since=since))
         keep = Attribute("keepdims", 1, to_bool)
         if onnx:
-            facts["onnx"] = Onnx(onnx, axis=axes, keepdims=keep, required_values={"noop_with_empty_axes": 0})
+            options["onnx"] = Onnx(onnx, axis=axes, keepdims=keep, required_values={"noop_with_empty_axes": 0})
         if tensorflow:
             keep_dims = Attribute("keep_dims", False)
-            facts["tensorflow"] = TensorFlow(tensorflow, axis=Input(1), keepdims=keep_dims, harmless=("Tidx", "T"))
-        facts.setdefault("examples", REDUCTION_EXAMPLES)
-        super().__init__(function, shape=reduced_shape, **facts)
+            options["tensorflow"] = TensorFlow(tensorflow, axis=Input(1), keepdims=keep_dims, harmless=("Tidx", "T"))
+        options.setdefault("examples", REDUCTION_EXAMPLES)
+        super().__init__(function, shape=reduced_shape, **options)
 
     def _parameters(self) -> list[OperatorParameter]:
         x = super()._parameters()[0]
@@ -160,7 +160,7 @@ class Reduction(OperatorDef):
 
 def reduced_shape(x: tuple[int, ...], axis: Any, keepdims: bool) -> tuple[int, ...]:
     """The shape rule of reductions: without these axes, or with extent 1 in their place if `keepdims`."""
-    reduced_axes = places(axis, len(x))
+    reduced_axes = canonicalize_axes(axis, len(x))
     if keepdims:
         return tuple(1 if axis in reduced_axes else extent for axis, extent in enumerate(x))
     return tuple(extent for axis, extent in enumerate(x) if axis not in reduced_axes)

@@ -1,12 +1,14 @@
-"""gather, gather_nd, gather_elements, one_hot, dynamic_partition: indexing with integer arrays ("places").
+"""Indexing with integer arrays ("places"): gather, gather_nd, gather_elements, one_hot, dynamic_partition.
 
-Known indices become selections, which cost nothing. Indices that are a tensor,
-known only at run time, become a contraction with a one-hot tensor: a sum over
-all that it could be, of which the others count as nothing even where they are
-infinite. A place beyond them is a PlaceError on arrays, in `lower`, and as an input
-of a Program; scalars whose places are computed from what is fed are NaN there, as
-`lower` adds 0 divided by the number of entries chosen. What has no such form (how
-many there are) is refused by name: the sizes of dynamic_partition and of one_hot.
+Indices that are known become selections (sparse_selector.py), which are gathers. Indices that are a tensor, known only
+at run time, become a contraction with a one-hot tensor, and entries that are not chosen do not count even where they
+are infinite:
+
+    gather(x, i) = sum over k of onehot(i)[k] * x[k]
+
+An index out of range raises PlaceError on arrays, in `lower`, and as an input of a Program. Scalar nodes whose indices
+are computed from a feed become NaN instead: lowering adds 0 / (the number of entries chosen).
+Properties that decide the result's shape must be known: the depth of one_hot, the partitions of dynamic_partition.
 """
 
 from __future__ import annotations
@@ -31,33 +33,36 @@ from .properties import Axis, Count, KnownPlaces, Places, Size, Tensor
 from .table import composition
 
 
-def make_one_hot(places_: TensorNode, extent: int, structural: bool = True, spare: int | None = None) -> TensorNode:
-    """One-hot along a new last axis (negative indices count from the end); in products it acts as a gather.
+def make_one_hot(
+    indices: TensorNode, extent: int, structural: bool = True, ignored_index: int | None = None
+) -> TensorNode:
+    """One-hot along a new last axis (negative indices count from the end): onehot[i, k] = 1 where k = indices[i].
 
-    spare: an out-of-range index that is allowed and selects nothing; any other raises PlaceError.
+    structural: whether its zeros are structural, so that in products it acts as a gather.
+    ignored_index: an out-of-range index that is allowed and selects nothing; any other raises PlaceError.
     """
-    counted = LeafNode.constant(np.arange(float(extent)))
-    shape = (*places_.shape, extent)
+    shape = (*indices.shape, extent)
 
-    def of_place(p: Any, k: Any) -> Any:
-        p = where(less(p, 0.0), p + float(extent), p)
-        return equal(p, k)
+    def is_index(i: Any, k: Any) -> Any:
+        i = where(less(i, 0.0), i + float(extent), i)
+        return equal(i, k)
 
-    spread = arithmetic.broadcast(arithmetic.expand_dims(places_, places_.rank), shape)
-    hot = map_entries(of_place, spread, arithmetic.broadcast(counted, shape))
+    column = arithmetic.broadcast(arithmetic.expand_dims(indices, indices.rank), shape)
+    positions = arithmetic.broadcast(LeafNode.constant(np.arange(float(extent))), shape)
+    hot = map_entries(is_index, column, positions)
     if not structural:
         return hot
 
     def picks(table: Any) -> Any:
         is_valid = (table == np.floor(table)) & (table >= -extent) & (table < extent)
-        for wrong in table[~is_valid & (table != spare)]:
+        for invalid_index in table[~is_valid & (table != ignored_index)]:
             raise PlaceError(
-                f"{places_.label} holds {wrong:g}, which is no place: an axis of {extent} has 0 to {extent - 1}, and "
-                f"{-extent} to -1 from its end."
+                f"{indices.label} holds {invalid_index:g}, which is no place: an axis of {extent} has 0 to "
+                f"{extent - 1}, and {-extent} to -1 from its end."
             )
         return np.where(is_valid, np.where(table < 0, table + extent, table), -1).astype(np.int64)
 
-    return mark_run_time_gather(places_, hot, places_.rank, picks, checks=True)
+    return mark_run_time_gather(indices, hot, indices.rank, picks, checks=True)
 
 
 def _infer_gather_shape(x: Extents, places: Any, axis: int, batch_dims: int) -> Extents:
@@ -85,11 +90,11 @@ def gather(x: Tensor, places: Places, axis: Axis = 0, batch_dims: Count = 0) -> 
     return gather_flat(x, take_batched(flat_indices(x.shape), table, axis_index, batch_dims))
 
 
-def take_batched(numbers: Any, table: Any, axis: int, batch_dims: int) -> Any:
+def take_batched(array: Any, table: Any, axis: int, batch_dims: int) -> Any:
     """The entries at the indices `table` along an axis (0 or more); both arrays share their first `batch_dims` axes."""
     if not batch_dims:
-        return np.take(numbers, table, axis)
-    return np.stack([take_batched(number, places, axis - 1, batch_dims - 1) for number, places in zip(numbers, table)])
+        return np.take(array, table, axis)
+    return np.stack([take_batched(part, indices, axis - 1, batch_dims - 1) for part, indices in zip(array, table)])
 
 
 def _gather_at_run_time(x: TensorNode, places: TensorNode, axis_index: int, batch_dims: int) -> TensorNode:
@@ -114,21 +119,23 @@ def infer_elements_shape(x: Extents, places: Any, axis: int) -> Extents:
     onnx=Onnx("GatherElements", places=Input(1), axis=Attribute("axis", 0), since=11),
 )  # fmt: skip
 def gather_elements(x: Tensor, places: Places, axis: Axis = 0) -> Any:
-    """take_along_axis: for each index the entry of its own line along the axis."""
+    """NumPy's take_along_axis: y[i, j] = x[places[i, j], j] for axis 0."""
     axis_index = canonicalize_axis(axis, x.rank)
     if not isinstance(places, TensorNode):
         table = arithmetic.normalize_indices(x, places, axis_index)
-        cut = tuple(np.s_[: None if position == axis_index else extent] for position, extent in enumerate(table.shape))
-        return gather_flat(x, np.take_along_axis(flat_indices(x.shape)[cut], table, axis_index))
+        # NumPy demands that x and the table agree along the other axes, so x is cropped (below: padded) to the table.
+        crop = tuple(np.s_[: None if position == axis_index else extent] for position, extent in enumerate(table.shape))
+        return gather_flat(x, np.take_along_axis(flat_indices(x.shape)[crop], table, axis_index))
     for dimension, extent in enumerate(places.shape):
         if dimension != axis_index and extent < x.shape[dimension]:
             x = slicing.pad_axis(x, dimension, 0, extent - x.shape[dimension])
     hot, ids = make_one_hot(places, x.shape[axis_index]), list(range(1, x.rank + 1))
-    line = [-(x.rank + 1) if position == axis_index else ids[position] for position in range(x.rank)]
-    return LinearNode("mul", ids, line, [*ids, -(x.rank + 1)], x, hot)
+    source_ids = [-(x.rank + 1) if position == axis_index else ids[position] for position in range(x.rank)]
+    return LinearNode("mul", ids, source_ids, [*ids, -(x.rank + 1)], x, hot)
 
 
 def infer_nd_shape(x: Extents, places: Any, batch_dims: int) -> Extents:
+    """The shape rule of gather_nd; also checks the range of indices that are known."""
     rank = len(places.shape)
     depth = places.shape[-1] if rank else 0
     if batch_dims >= rank or batch_dims + depth > len(x) or x[:batch_dims] != places.shape[:batch_dims]:
@@ -162,18 +169,19 @@ def flatten_indexed_axes(x: TensorNode, places: TensorNode, batch_dims: int = 0)
     for position, extent in enumerate(map(float, x.shape[batch_dims:end])):
         column = slicing.index_axis(places, places.rank - 1, position)
 
-        def from_start(p: Any, extent: float = extent) -> Any:  # out of range: NaN
-            is_inside = where(less(p, -extent), 0.0, where(less(p, extent), equal(floor(p), p), 0.0))
-            return where(is_inside, where(less(p, 0.0), p + extent, p), math.nan)
+        def count_from_start(i: Any, extent: float = extent) -> Any:  # out of range: NaN, which make_one_hot refuses
+            is_inside = where(less(i, -extent), 0.0, where(less(i, extent), equal(floor(i), i), 0.0))
+            return where(is_inside, where(less(i, 0.0), i + extent, i), math.nan)
 
-        flat = flat * extent + map_entries(from_start, column)
+        flat = flat * extent + map_entries(count_from_start, column)
     return slicing.reshape(x, (*x.shape[:batch_dims], -1, *x.shape[end:])), flat
 
 
-def index_array_nd(numbers: Any, places: Any, batch_dims: int) -> Any:
+def index_array_nd(array: Any, places: Any, batch_dims: int) -> Any:
+    """gather_nd of NumPy arrays: the last axis of `places` indexes several axes of the array."""
     if batch_dims:
-        return np.stack([index_array_nd(number, place, batch_dims - 1) for number, place in zip(numbers, places)])
-    return numbers[tuple(np.moveaxis(places, -1, 0))]
+        return np.stack([index_array_nd(part, indices, batch_dims - 1) for part, indices in zip(array, places)])
+    return array[tuple(np.moveaxis(places, -1, 0))]
 
 
 # --- one-hot and partition ------------------------------------------------------------------

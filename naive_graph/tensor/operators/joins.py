@@ -1,4 +1,8 @@
-"""concat, stack, split, unstack and slice."""
+"""Operators that join tensors along an axis, or take parts of one: concat, stack, split, unstack, slice.
+
+A part is a gather. A join is a sum of the tensors, each padded with zeros to the whole length:
+concat([a, b], [c]) = [a, b, 0] + [0, 0, c], where the zeros are structural: no sum with them is computed.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +15,13 @@ from .. import arithmetic, slicing
 from ..base import ArrayKernel, TensorNode
 from ..evaluation.arrays import namespace, to_common_library
 from ..evaluation.evaluate import to_dense
-from ..index import canonicalize_axis, places
+from ..index import canonicalize_axes, canonicalize_axis
 from .examples import example
 from .mapping import ALL, Attribute, Fixed, Input, Onnx, TensorFlow
 from .moves import Extents, movement_operator
 from .properties import Axes, Axis, MaybeSize, MaybeWholes, Tensor, Tensors, Wholes
 
-TOGETHER = 64  # tensors per padded sum; more are joined as a tree
+MAX_SUMMANDS = 64  # tensors per padded sum; more are joined as a tree
 
 
 def _infer_concat_shape(tensors: list[Extents], axis: int) -> Extents:
@@ -38,10 +42,11 @@ def _infer_concat_shape(tensors: list[Extents], axis: int) -> Extents:
 def concat(tensors: Tensors, axis: Axis = 0) -> Any:
     """Concatenate tensors along an axis."""
     axis_index, sources = canonicalize_axis(axis, tensors[0].rank), tuple(tensors)
-    while len(tensors) > TOGETHER:  # a balanced tree: each entry is moved O(log n) times
-        starts = range(0, len(tensors), TOGETHER)
-        tensors = [_add_padded(tensors[start : start + TOGETHER], axis_index) for start in starts]
+    while len(tensors) > MAX_SUMMANDS:  # a balanced tree: each entry is moved O(log n) times
+        starts = range(0, len(tensors), MAX_SUMMANDS)
+        tensors = [_add_padded(tensors[start : start + MAX_SUMMANDS], axis_index) for start in starts]
     result = _add_padded(tensors, axis_index)
+    # Arrays are joined by the library's concatenate instead.
     result.direct = ArrayKernel(sources, lambda *arrays: _concatenate_arrays(arrays, axis_index))
     return result
 
@@ -120,17 +125,18 @@ def unstack(x: Tensor, axis: Axis = 0) -> Any:
 
 
 def _slice_ranges(x: Extents, begin: Any, end: Any, axis: Any, steps: Any, sizes: Any) -> list[tuple[int, range]]:
-    chosen = list(range(len(begin))) if axis is None else places(axis, len(x))
+    """The positions that a slice takes of each axis: (axis, range). Raises ShapeError if there are none."""
+    axes = list(range(len(begin))) if axis is None else canonicalize_axes(axis, len(x))
     strides = (1,) * len(begin) if steps is None else steps
     if (end is None) == (sizes is None):
         raise ShapeError(f"end={end} and sizes={sizes}: give one of them.")
-    counts = {len(begin), len(sizes if end is None else end), len(chosen), len(strides)}
+    counts = {len(begin), len(sizes if end is None else end), len(axes), len(strides)}
     if len(counts) > 1 or 0 in strides or len(begin) > len(x):
-        raise ShapeError(f"begin, end, axis and steps need a number for each of {len(chosen)} axes, and no step is 0.")
+        raise ShapeError(f"begin, end, axis and steps need a number for each of {len(axes)} axes, and no step is 0.")
     if end is None:
-        end = [x[position] if size == -1 else b + size for position, b, size in zip(chosen, begin, sizes)]
+        end = [x[position] if size == -1 else b + size for position, b, size in zip(axes, begin, sizes)]
     slices = map(builtins.slice, begin, end, strides)
-    ranges = [(dim, range(*part.indices(x[dim]))) for dim, part in zip(chosen, slices)]
+    ranges = [(dim, range(*part.indices(x[dim]))) for dim, part in zip(axes, slices)]
     for dim, span in ranges:
         if not span:
             ends = f"begin={list(begin)}, end={list(end)}"
@@ -138,7 +144,7 @@ def _slice_ranges(x: Extents, begin: Any, end: Any, axis: Any, steps: Any, sizes
     return ranges
 
 
-MASKS = ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask")
+STRIDED_SLICE_MASKS = ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask")
 
 
 @movement_operator(
@@ -150,7 +156,7 @@ MASKS = ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axi
               axis=(Attribute("axes", None, until=9), Input(3, None, since=10)),
               steps=(Fixed(None, until=9), Input(4, None, since=10))),
     tensorflow=[TensorFlow("Slice", begin=Input(1), sizes=Input(2)),
-                TensorFlow("StridedSlice", begin=Input(1), end=Input(2), steps=Input(3), prepared=MASKS)],
+                TensorFlow("StridedSlice", begin=Input(1), end=Input(2), steps=Input(3), prepared=STRIDED_SLICE_MASKS)],
 )  # fmt: skip
 def slice(
     x: Tensor,
@@ -160,7 +166,10 @@ def slice(
     steps: MaybeWholes = None,
     sizes: MaybeWholes = None,
 ) -> Any:
-    """Slice axes from begin to end (exclusive) by steps; negative numbers count from the end. sizes: instead of end."""
+    """Slice axes from begin to end (exclusive) by steps; negative numbers count from the end.
+
+    sizes: in place of `end`, the number of entries along each axis; -1 for all up to the axis's end.
+    """
     for axis_index, span in _slice_ranges(x.shape, begin, end, axis, steps, sizes):
         x = slicing.gather_axis(x, axis_index, (len(span),), (span.step,), span.start)
     return x

@@ -1,4 +1,8 @@
-"""Classification losses: negative log-likelihood and softmax cross-entropy, as ONNX and TensorFlow define them."""
+"""Classification losses as ONNX and TensorFlow define them: negative log-likelihood and softmax cross-entropy.
+
+The loss of a sample is minus the logarithm of the probability that the model gives to its class (`target`).
+Losses with weights and other reductions are in tensor/losses.py.
+"""
 
 from __future__ import annotations
 
@@ -21,10 +25,10 @@ from .properties import Axis, Maybe, MaybeWhole, Places, Tensor, one_of
 from .reductions import log_softmax, softmax
 from .table import tensor_operator
 
-Mean = Annotated[str, one_of("none", "sum", "mean")]
+Mean = Annotated[str, one_of("none", "sum", "mean")]  # how the losses of all samples are reduced
 
 
-def _loss(x: Extents, target: Any, weight: Any, ignore_index: Any, reduction: str, axis: int) -> Extents:
+def _infer_loss_shape(x: Extents, target: Any, weight: Any, ignore_index: Any, reduction: str, axis: int) -> Extents:
     axis_index = canonicalize_axis(axis, len(x))
     rest = x[:axis_index] + x[axis_index + 1 :]
     if tuple(target.shape) != rest:
@@ -34,9 +38,9 @@ def _loss(x: Extents, target: Any, weight: Any, ignore_index: Any, reduction: st
     if weight is not None and weight != (x[axis_index],):
         raise ShapeError(f"weight of shape {weight} needs a number for each of {x[axis_index]} classes.")
     if not isinstance(target, TensorNode):
-        counted = target[target != ignore_index] if ignore_index is not None else target
-        if counted.size and not 0 <= counted.min() <= counted.max() < x[axis_index]:
-            span = f"{counted.min()} to {counted.max()}"
+        classes = target[target != ignore_index] if ignore_index is not None else target
+        if classes.size and not 0 <= classes.min() <= classes.max() < x[axis_index]:
+            span = f"{classes.min()} to {classes.max()}"
             raise ShapeError(f"target goes from {span}; classes run from 0 to {x[axis_index] - 1}.")
     return rest if reduction == "none" else ()
 
@@ -47,49 +51,49 @@ def _negative_log_likelihood(
     """The negative log-likelihood, given log-probabilities."""
     axis_index = canonicalize_axis(axis, x.rank)
     if isinstance(target, TensorNode):
-        chosen, counts = _pick_at_run_time(x, target, weight, ignore_index, axis_index)
+        log_probabilities, weights = _pick_at_run_time(x, target, weight, ignore_index, axis_index)
     else:
-        chosen, counts = _pick_log_probabilities(x, target, weight, ignore_index, axis_index)
-    losses = arithmetic.scale_by(chosen if counts is None else chosen * counts, -1.0)
+        log_probabilities, weights = _pick_log_probabilities(x, target, weight, ignore_index, axis_index)
+    losses = arithmetic.scale_by(log_probabilities if weights is None else log_probabilities * weights, -1.0)
     if reduction == "none":
         return losses
     if reduction == "sum":
         return reductions_api.sum(losses)
-    return reductions_api.mean(losses) if counts is None else reductions_api.sum(losses) / reductions_api.sum(counts)
+    return reductions_api.mean(losses) if weights is None else reductions_api.sum(losses) / reductions_api.sum(weights)
 
 
 def _pick_log_probabilities(
     x: TensorNode, target: Any, weight: TensorNode | None, ignore_index: int | None, axis: int
 ) -> tuple[TensorNode, TensorNode | None]:
-    """The log-probability at each target, and its weight (None if all weigh 1)."""
+    """The log-probability at each target, and its weight (None if all weigh 1); ignored targets weigh 0."""
     ignored = target == ignore_index if ignore_index is not None else np.zeros(target.shape, dtype=bool)
     classes = np.expand_dims(np.where(ignored, 0, target), axis)
     table = np.take_along_axis(flat_indices(x.shape), classes, axis).squeeze(axis)
-    chosen = gather_flat(x, np.where(ignored, -1, table))
+    log_probabilities = gather_flat(x, np.where(ignored, -1, table))
     if weight is not None:
-        return chosen, gather_flat(weight, np.where(ignored, -1, target))
-    return chosen, LeafNode.constant(1.0 - ignored) if ignored.any() else None
+        return log_probabilities, gather_flat(weight, np.where(ignored, -1, target))
+    return log_probabilities, LeafNode.constant(1.0 - ignored) if ignored.any() else None
 
 
 def _pick_at_run_time(
     x: TensorNode, target: TensorNode, weight: TensorNode | None, ignore_index: int | None, axis: int
 ) -> tuple[TensorNode, TensorNode | None]:
     """The same for targets that are a tensor (known at run time): a contraction with their one-hot."""
-    ids, of_class = tuple(range(1, x.rank)), -x.rank
-    hot = make_one_hot(target, x.shape[axis], spare=ignore_index)  # classes last
-    chosen: TensorNode = LinearNode("mul", ids, (*ids[:axis], of_class, *ids[axis:]), (*ids, of_class), x, hot)
-    counts: TensorNode | None = None
+    ids, class_id = tuple(range(1, x.rank)), -x.rank
+    hot = make_one_hot(target, x.shape[axis], ignored_index=ignore_index)  # classes last
+    picked: TensorNode = LinearNode("mul", ids, (*ids[:axis], class_id, *ids[axis:]), (*ids, class_id), x, hot)
+    weights: TensorNode | None = None
     if weight is not None:
-        counts = LinearNode("mul", ids, (*ids, of_class), (of_class,), hot, weight)
+        weights = LinearNode("mul", ids, (*ids, class_id), (class_id,), hot, weight)
     if ignore_index is not None:
-        mask = not_equal(target, float(ignore_index))
+        mask = not_equal(target, float(ignore_index))  # 1 for the targets that count
 
         def masked(values: TensorNode) -> TensorNode:
             return map_entries(lambda k, v: where(k, v, 0.0), mask, values)
 
-        chosen = masked(chosen)
-        counts = mask if counts is None else masked(counts)
-    return chosen, counts
+        picked = masked(picked)
+        weights = mask if weights is None else masked(weights)
+    return picked, weights
 
 
 EXAMPLES = [
@@ -107,7 +111,7 @@ OF_ONNX: dict[str, Any] = {
 }
 
 
-@tensor_operator(shape=_loss, examples=EXAMPLES, onnx=Onnx("NegativeLogLikelihoodLoss", **OF_ONNX))
+@tensor_operator(shape=_infer_loss_shape, examples=EXAMPLES, onnx=Onnx("NegativeLogLikelihoodLoss", **OF_ONNX))
 def nll_loss(
     x: Tensor,
     weight: Maybe = None,
@@ -126,7 +130,7 @@ def nll_loss(
     return _negative_log_likelihood(x, target, weight, ignore_index, reduction, axis)
 
 
-@tensor_operator(shape=_loss, examples=EXAMPLES, onnx=Onnx("SoftmaxCrossEntropyLoss", **OF_ONNX))
+@tensor_operator(shape=_infer_loss_shape, examples=EXAMPLES, onnx=Onnx("SoftmaxCrossEntropyLoss", **OF_ONNX))
 def softmax_cross_entropy_loss(
     x: Tensor,
     weight: Maybe = None,
@@ -152,8 +156,8 @@ def _infer_row_loss_shape(z: Extents, y: Extents) -> Extents:
 
 def _differentiate_cross_entropy(adjoint: Any, result: Any, z: Any, y: Any) -> tuple[Any, Any]:
     """The vjp: softmax(z) * (sum of y) - y, without cancellation."""
-    down = arithmetic.expand_dims(adjoint, adjoint.rank)
-    return down * (softmax(z) * reductions_api.sum(y, -1, True) - y), -down * log_softmax(z)
+    row_adjoint = arithmetic.expand_dims(adjoint, adjoint.rank)
+    return row_adjoint * (softmax(z) * reductions_api.sum(y, -1, True) - y), -row_adjoint * log_softmax(z)
 
 
 @tensor_operator(
@@ -171,7 +175,7 @@ def softmax_cross_entropy_with_logits(z: Tensor, y: Tensor) -> Any:
 
 
 @tensor_operator(
-    shape=lambda z, target: _loss(z, target, None, None, "none", -1),
+    shape=lambda z, target: _infer_loss_shape(z, target, None, None, "none", -1),
     examples=[example((2, 3), target=[0, 2]), example((3,), target=1)],
     tensorflow=TensorFlow("SparseSoftmaxCrossEntropyWithLogits", target=Input(1)),
 )  # fmt: skip

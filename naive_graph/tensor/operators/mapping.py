@@ -2,10 +2,10 @@
 
     Onnx("LeakyRelu", alpha=Attribute("alpha", 0.01))
 
-A property is read from an attribute, from a constant input, or
-from the shape of an input; if that changed between opsets, there are several, each with
-its opset range. A default is the other framework's: it applies
-if a file omits the attribute. This file only declares; importers and exporters read files.
+says that our operator is ONNX's LeakyRelu, and its property alpha the attribute "alpha", which is 0.01 if a file omits
+it. A property is read from an attribute, from a constant input or from the shape of an input, or it always has one
+value (Fixed). If that changed between opsets, there are several, each with its range of opsets (since, until).
+A default is the other framework's. This file only declares; importers and exporters read files.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Permuted(NamedTuple):
     order: tuple[int, ...]
 
 
-Home = Attribute | Input | Extent | Fixed
+Home = Attribute | Input | Extent | Fixed  # where a property is found
 ALL = -1  # as an operand's position: all the inputs, as a list
 
 
@@ -97,11 +97,11 @@ class ForeignOperator:
 
     def homes(self, opset: int | None = None) -> dict[str, Home]:
         """Where each property is found in this opset; in the newest one, if none is named."""
-        newest = 10**9 if opset is None else opset
+        opset = 10**9 if opset is None else opset  # beyond all opsets: the newest
         home_of = {}
         for name, homes in self.properties.items():
             for home in homes:
-                if home.since <= newest and (home.until is None or newest <= home.until):
+                if home.since <= opset and (home.until is None or opset <= home.until):
                     home_of[name] = home
         return home_of
 

@@ -1,4 +1,8 @@
-"""matmul, gemm, einsum, cross; sums and means of several tensors; bias_add."""
+"""Linear algebra: matrix products (matmul, gemm), einsum, cross; sums and means of several tensors; bias_add.
+
+A product is one LinearNode: A @ B is C[i,j] = sum over k of A[i,k] * B[k,j]. An einsum of more tensors is a chain of
+such products.
+"""
 
 from __future__ import annotations
 
@@ -26,9 +30,9 @@ def transpose_matrices(x: TensorNode, swap: bool = True) -> TensorNode:
 
 
 def _check_matrix_ranks(a: Extents, b: Extents, transpose_a: bool, transpose_b: bool) -> None:
-    for what, x, turn in (("transpose_a", a, transpose_a), ("transpose_b", b, transpose_b)):
-        if turn and len(x) < 2:
-            raise ShapeError(f"{what}=True needs a matrix, not shape {x}.")
+    for name, x, transposes in (("transpose_a", a, transpose_a), ("transpose_b", b, transpose_b)):
+        if transposes and len(x) < 2:
+            raise ShapeError(f"{name}=True needs a matrix, not shape {x}.")
 
 
 @composition(
@@ -103,17 +107,19 @@ def einsum(tensors: Tensors, equation: str) -> Any:
     terms, result = _parse_equation([tensor.shape for tensor in tensors], equation)
     parts = [_take_diagonal(tensor, letters) for tensor, letters in zip(tensors, terms)]
     total, total_letters = parts[0]
-    for place_, (operand, letters) in enumerate(parts[1:], 1):
-        later = result + "".join(letters for _, letters in parts[place_ + 1 :])
-        kept_letters = "".join(dict.fromkeys(letter for letter in total_letters + letters if letter in later))
+    for position, (operand, letters) in enumerate(parts[1:], 1):
+        needed_letters = result + "".join(later_letters for _, later_letters in parts[position + 1 :])
+        kept_letters = "".join(dict.fromkeys(letter for letter in total_letters + letters if letter in needed_letters))
         total, total_letters = linear(f"{total_letters},{letters}->{kept_letters}", total, operand), kept_letters
     return transform(f"{total_letters}->{result}", total)
 
 
 def _take_diagonal(x: TensorNode, letters: str) -> tuple[TensorNode, str]:
     """Take diagonals of axes with equal letters; returns the tensor and its letters, each once."""
-    once = "".join(dict.fromkeys(letters))
-    return (x if once == letters else gather_flat(x, np.einsum(f"{letters}->{once}", flat_indices(x.shape)))), once
+    distinct = "".join(dict.fromkeys(letters))
+    if distinct == letters:
+        return x, letters
+    return gather_flat(x, np.einsum(f"{letters}->{distinct}", flat_indices(x.shape))), distinct
 
 
 # --- sums and vectors ---------------------------------------------------------
@@ -168,7 +174,6 @@ def _check_cross_shapes(a: Extents, b: Extents, axis: int) -> Extents:
 def cross(a: Tensor, b: Tensor, axis: Axis = -1) -> Any:
     """The cross product of vectors along an axis of extent 3."""
     axis_index = canonicalize_axis(axis, a.rank)
-    (a1, a2), (b1, b2) = (
-        [arithmetic.gather(vector, turn, axis_index) for turn in ([1, 2, 0], [2, 0, 1])] for vector in (a, b)
-    )
+    next_, after_next = [1, 2, 0], [2, 0, 1]  # (a x b)[i] = a[i+1] b[i+2] - a[i+2] b[i+1], indices modulo 3
+    a1, a2, b1, b2 = (arithmetic.gather(v, order, axis_index) for v in (a, b) for order in (next_, after_next))
     return a1 * b2 - a2 * b1

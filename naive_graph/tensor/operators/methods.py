@@ -1,4 +1,10 @@
-"""Node attributes about the operator that made it (operator, properties, operands), and further tensor methods."""
+"""What a tensor node knows of the operator that made it (operator, properties, operands), and further methods.
+
+    y = x.softmax(axis=0);        y.operator, y.properties, y.operands        # softmax, {"axis": 0}, (x,)
+
+The rest gives tensors what NumPy's arrays have: methods (`x.sum()`, `x @ y`, `x.T`), and calls by NumPy's functions
+(`np.sum(x)`).
+"""
 
 from __future__ import annotations
 
@@ -23,8 +29,8 @@ from .table import TABLE, make_method
 
 def _operator(node: TensorNode) -> OperatorDef | None:
     """The operator whose result the node is; None for a leaf, or a node built by equation (linear, transform)."""
-    what = node.call.operator if node.call else None
-    return TABLE[what.name] if isinstance(what, Rule) else what
+    operator = node.call.operator if node.call else None
+    return TABLE[operator.name] if isinstance(operator, Rule) else operator
 
 
 def _properties(node: TensorNode) -> Mapping[str, Any]:
@@ -37,8 +43,8 @@ def _operands(node: TensorNode) -> tuple[Any, ...]:
     return node.call.operands if node.call else node.sources
 
 
-for _name, _question in (("operator", _operator), ("properties", _properties), ("operands", _operands)):
-    setattr(TensorNode, _name, property(_question))
+for _name, _getter in (("operator", _operator), ("properties", _properties), ("operands", _operands)):
+    setattr(TensorNode, _name, property(_getter))
 
 
 def args(node: TensorNode) -> tuple[Any, ...]:
@@ -53,7 +59,7 @@ def args(node: TensorNode) -> tuple[Any, ...]:
 
 
 def arg(node: TensorNode, place: int = 0) -> Any:
-    """One operand: the first, if none is named.
+    """One operand, by its position: the first by default.
 
     >>> from naive_graph.tensor import LeafNode, arg
     >>> a, b = LeafNode.parameter([1.0], name="a"), LeafNode.parameter([2.0], name="b")
@@ -93,7 +99,7 @@ def outputs(node: TensorNode) -> tuple[TensorNode, ...]:
 
     >>> from naive_graph.tensor import outputs, top_k
     >>> values, places = top_k([3.0, 1.0, 2.0], k=2)
-    >>> [each.eval().tolist() for each in outputs(places)]
+    >>> [output.eval().tolist() for output in outputs(places)]
     [[3.0, 2.0], [0.0, 2.0]]
     """
     return (node.call.results if node.call else ()) or (node,)
@@ -102,7 +108,7 @@ def outputs(node: TensorNode) -> tuple[TensorNode, ...]:
 def inner(node: TensorNode, name: str) -> TensorNode:
     """Find an ancestor by name, also as `y["h"]`.
 
-    It is the name that it was given, that of the operator's call (softmax_1), or that of equations and pictures (t3).
+    name: the name that it was given, that of the operator's call (softmax_1), or that in equations and pictures (t3).
 
     >>> import naive_graph as ng
     >>> y = (ng.LeafNode.parameter([0.0, 0.0], "x") * 2.0).softmax(name="p").sum()
@@ -115,8 +121,8 @@ def inner(node: TensorNode, name: str) -> TensorNode:
     for ancestor in reversed(ancestors([node])):
         by_name.setdefault(ancestor.given_name, ancestor)
         by_name.setdefault(ancestor.call.name if ancestor.call else None, ancestor)
-    for ancestor, made in unique_names(ancestors([node])).items():  # as they are written in equations and pictures
-        by_name.setdefault(made, ancestor)
+    for ancestor, generated_name in unique_names(ancestors([node])).items():  # those in equations and pictures
+        by_name.setdefault(generated_name, ancestor)
     if name not in by_name:
         raise NodeError(f"{node.label} is made of no node {name!r}.{suggest(name, filter(None, by_name))}")
     return by_name[name]
@@ -146,27 +152,27 @@ def require_tensor(function: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap a tensor method as a function that checks that its argument is a tensor node."""
 
     @wraps(function)
-    def ask(x: TensorNode, *given: Any, **named: Any) -> Any:
+    def call(x: TensorNode, *arguments: Any, **keywords: Any) -> Any:
         if not isinstance(x, TensorNode):
             raise NodeError(
                 f"{function.__name__} takes a tensor node, not {type(x).__name__}. Wrap it: LeafNode.constant(...)."
             )
-        return function(x, *given, **named)
+        return function(x, *arguments, **keywords)
 
-    return ask
+    return call
 
 
 # Aliases of operators, and methods that are also exported as functions.
-SPELT: dict[str, Callable[..., Any]] = {
+METHODS: dict[str, Callable[..., Any]] = {
     "sum": reduce_sum, "mean": reduce_mean, "max": reduce_max, "min": reduce_min, "prod": reduce_prod,
     "logsumexp": reduce_logsumexp, "flatten": flatten,
     **{func.__name__: func for func in (arg, args, inner, larg, outputs, rarg, broadcast, equation, equations)},
 }  # fmt: skip
 FUNCTIONS = {
-    name: func if isinstance(func, OperatorDef) else explains(require_tensor(func)) for name, func in SPELT.items()
+    name: func if isinstance(func, OperatorDef) else explains(require_tensor(func)) for name, func in METHODS.items()
 }
 
-for _name, _function in SPELT.items():
+for _name, _function in METHODS.items():
     setattr(TensorNode, _name, make_method(_function, _name) if isinstance(_function, OperatorDef) else _function)
 
 
@@ -190,9 +196,9 @@ def _rmatmul(self: TensorNode, other: Any) -> Any:
     return matmul(other, self)
 
 
-# NumPy's functions that mean one of ours, called as they call it.
-NUMPYS: dict[str, Callable[..., Any]] = {
-    **{name: SPELT[name] for name in ("sum", "mean", "max", "min", "prod")}, "amax": reduce_max, "amin": reduce_min,
+# NumPy's functions that take tensors: NumPy's name -> our function, which has the same parameters.
+NUMPY_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    **{name: METHODS[name] for name in ("sum", "mean", "max", "min", "prod")}, "amax": reduce_max, "amin": reduce_min,
     **{name: TABLE[name] for name in ("where", "clip", "stack", "reshape", "transpose", "squeeze", "expand_dims")},
     "concatenate": TABLE["concat"],
     "shape": lambda x: x.shape, "ndim": lambda x: x.rank, "size": lambda x: x.size,
@@ -200,20 +206,20 @@ NUMPYS: dict[str, Callable[..., Any]] = {
 
 
 @method
-def __array_function__(node: TensorNode, function: Any, types: Any, given: Any, named: Any) -> Any:
-    """NumPy's protocol: map supported NumPy functions to our operators, reject others."""
-    ours = NUMPYS.get(function.__name__)
-    if ours is None:
+def __array_function__(node: TensorNode, function: Any, types: Any, arguments: Any, keywords: Any) -> Any:
+    """NumPy's protocol for np.sum(node) and the like: call our function of that name, reject functions without one."""
+    our_function = NUMPY_FUNCTIONS.get(function.__name__)
+    if our_function is None:
         raise OperandError(
             f"NumPy's {function.__name__} takes no tensor node. See operators() for what does, and t @ u for products; "
             "its numbers now are t.eval()."
         )
-    return ours(*given, **named)
+    return our_function(*arguments, **keywords)
 
 
-for _spelt in (_reshape, _transpose):
-    _spelt.__name__ = _spelt.__name__[1:]
-    setattr(TensorNode, _spelt.__name__, _spelt)
+for _method in (_reshape, _transpose):  # with an underscore, as this file's other functions need the names
+    _method.__name__ = _method.__name__[1:]
+    setattr(TensorNode, _method.__name__, _method)
 for _name, _product in (("__matmul__", _matmul), ("__rmatmul__", _rmatmul)):
     setattr(TensorNode, _name, _product)
 TensorNode.T = property(_transpose)  # type: ignore[attr-defined, method-assign, assignment, unused-ignore]

@@ -11,25 +11,19 @@ import numpy as np
 from ...errors import ShapeError
 from .. import arithmetic, slicing
 from ..base import TensorNode
-from ..index import places
+from ..index import canonicalize_axes
 from .examples import Example, example
 from .mapping import Attribute, Input, Onnx, TensorFlow, none_if_empty
 from .operator_def import OperatorDef
-from .properties import (
-    Axes,
-    MaybeWholes,
-    Shape,
-    Tensor,
-    Wholes,
-)
+from .properties import Axes, MaybeWholes, Shape, Tensor, Wholes
 from .table import tensor_operator
 
 Extents = tuple[int, ...]
 
 
-def movement_operator(*examples: Example, **facts: Any) -> Callable[[Callable[..., Any]], OperatorDef]:
+def movement_operator(*examples: Example, **options: Any) -> Callable[[Callable[..., Any]], OperatorDef]:
     """Define a movement operator: each entry of the result is an entry of an operand, or constant."""
-    return tensor_operator(kind="move", examples=examples, **facts)
+    return tensor_operator(kind="move", examples=examples, **options)
 
 
 def gather_flat(x: TensorNode, table: Any) -> TensorNode:
@@ -74,7 +68,7 @@ def flatten_to_matrix(x: Tensor, axis: int = 1) -> Any:
 
 
 def _infer_transposed_shape(x: Extents, axes: Any) -> Extents:
-    order = tuple(reversed(range(len(x)))) if axes is None else tuple(places(axes, len(x), "axes"))
+    order = tuple(reversed(range(len(x)))) if axes is None else tuple(canonicalize_axes(axes, len(x), "axes"))
     if len(order) != len(x):
         raise ShapeError(f"axes={list(order)} names {len(order)} of {len(x)} axes. Name each once.")
     return tuple(x[axis] for axis in order)
@@ -106,7 +100,7 @@ def squeeze(x: Tensor, axis: Axes = None) -> Any:
 )  # fmt: skip
 def expand_dims(x: Tensor, axis: Wholes) -> Any:
     """Insert axes of extent 1 at the positions `axis` of the result."""
-    for position in sorted(places(axis, x.rank + len(axis))):
+    for position in sorted(canonicalize_axes(axis, x.rank + len(axis))):
         x = arithmetic.expand_dims(x, position)
     return x
 
@@ -119,13 +113,10 @@ def _infer_broadcast_shape(x: Extents, shape: Extents) -> Extents:
 
 
 @movement_operator(
-    example((3,), shape=[2, 3]),
-    example((2, 1), shape=[1, 3]),
-    shape=_infer_broadcast_shape,
-    method=False,  # a network expands
-    onnx=Onnx("Expand", shape=Input(1), since=8),
-    tensorflow=TensorFlow("BroadcastTo", shape=Input(1)),
-)
+    example((3,), shape=[2, 3]), example((2, 1), shape=[1, 3]), shape=_infer_broadcast_shape,
+    method=False,  # tensors have `broadcast`
+    onnx=Onnx("Expand", shape=Input(1), since=8), tensorflow=TensorFlow("BroadcastTo", shape=Input(1)),
+)  # fmt: skip
 def expand(x: Tensor, shape: Shape) -> Any:
     """Broadcast the tensor to the common shape of its own and `shape`."""
     return arithmetic.broadcast(x, _infer_broadcast_shape(x.shape, shape))

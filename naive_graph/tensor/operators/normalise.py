@@ -1,4 +1,7 @@
-"""Normalisation: batch, layer, RMS, instance, group and local response norm; Lp norm and dropout."""
+"""Normalisation layers (batch, layer, RMS, instance, group, local response, Lp), and dropout.
+
+Most are (x - mean) / sqrt(variance + epsilon), and differ in the axes of mean and variance: `standardize`.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from ...errors import ShapeError
 from .. import reductions_api
 from ..arithmetic import broadcast, broadcast_or_none
 from ..base import TensorNode
-from ..index import canonicalize_axis, places
+from ..index import canonicalize_axes, canonicalize_axis
 from ..nodes import LinearNode, OpType
 from ..slicing import gather_axis, reshape
 from .examples import example
@@ -193,7 +196,7 @@ def group_norm(
 )  # fmt: skip
 def mean_variance_norm(x: Tensor, axis: Axes = None, epsilon: Least0 = 1e-9) -> Any:
     """(x - mean) / sqrt(variance + epsilon), over some axes, or all."""
-    return standardize(x, places(axis, x.rank), epsilon)
+    return standardize(x, canonicalize_axes(axis, x.rank), epsilon)
 
 
 @tensor_operator(
@@ -215,15 +218,9 @@ def _check_local_norm(x: Extents, data_format: str) -> Extents:
 @tensor_operator(
     shape=_check_local_norm,
     examples=[example((1, 2, 5), size=3), example((1, 4, 2), size=2, data_format="NCHW", alpha=0.5)],
-    onnx=Onnx(
-        "LRN",
-        size=Attribute("size"),
-        alpha=Attribute("alpha", 1e-4),
-        beta=Attribute("beta", 0.75),
-        bias=Attribute("bias", 1.0),
-        data_format=Fixed("NCHW"),
-    ),
-)
+    onnx=Onnx("LRN", size=Attribute("size"), alpha=Attribute("alpha", 1e-4), beta=Attribute("beta", 0.75),
+              bias=Attribute("bias", 1.0), data_format=Fixed("NCHW")),
+)  # fmt: skip
 def local_response_norm(
     x: Tensor, size: Size, alpha: float = 1e-4, beta: float = 0.75, bias: float = 1.0, data_format: Layout = "NHWC"
 ) -> Any:

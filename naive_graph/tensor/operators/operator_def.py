@@ -1,9 +1,9 @@
-"""`OperatorDef`, the definition of a tensor operator: one row of the operator registry (table.py).
+"""`OperatorDef`, the definition of a tensor operator such as `softmax`: one entry of the operator registry (table.py).
 
 It wraps a Python function. Parameters without a kind annotation are operands (tensors), the others are
 properties (attributes; see properties.py). The function returns a composition of the four kinds of node, or
-of other operators, from which derivatives, lowering and pictures follow. The decorator adds what the
-function's signature does not say:
+of other operators, from which derivatives, lowering and pictures follow. The decorator states what the
+function's signature does not: the result's shape, the operator's names in ONNX and TensorFlow, examples.
 
     @tensor_operator(shape=lambda x: x, onnx=Onnx("Celu", alpha=Attribute("alpha", 1.0)))
     def celu(x: Tensor, alpha: float = 1.0) -> Any:
@@ -30,8 +30,8 @@ from ..base import Call, TensorNode, serials, size_of
 from ..nodes import LeafNode, TransformNode
 from .examples import Example
 from .mapping import ForeignOperator
-from .signature import MISSING, OperatorParameter, describe_value, parse_parameters, taken
-from .validate_def import check_derivative, checked_gradients
+from .signature import MISSING, OperatorParameter, describe_value, parse_parameters, validate_property
+from .validate_def import check_derivative, validate_gradients
 
 MOST_ENTRIES = 10**10  # the largest result: 80 GB
 
@@ -40,7 +40,7 @@ class OperatorDef:
     """One tensor operator. Called with operands and properties, it returns a tensor, or several.
 
     shape: the shape rule, a function of some of the parameters by name (operands as shapes), which returns the
-    result's shape or raises ShapeError; one that only checks returns None, and the composition decides.
+    result's shape or raises ShapeError; a rule that only checks returns None, and the composition gives the shape.
     derivative: a custom vjp that replaces the composition's, a function (adjoint, result, *operands,
     **properties) written in operators, returning one tensor for each operand, of its shape. It must be linear
     in the adjoint.
@@ -85,9 +85,8 @@ class OperatorDef:
         self.mappings = [*_mapping_list(onnx), *_mapping_list(tensorflow)]
         self.examples = list(examples)
         self.shape = shape
-        self._asked = list(inspect.signature(shape).parameters) if shape else []
-        self._shaped = set(self.operand_names)
-        for argument in self._asked:
+        self._shape_arguments = list(inspect.signature(shape).parameters) if shape else []
+        for argument in self._shape_arguments:
             if argument not in self.by_name:
                 raise OperandError(
                     f"Operator '{self.name}': its shape rule asks for {argument!r}. Take of {self.names}."
@@ -104,11 +103,11 @@ class OperatorDef:
         """The signature that `help` and editors show; a required parameter after an optional one is keyword-only."""
         kinds, parameters = inspect.Parameter, list[inspect.Parameter]()
         for parameter in self.parameters:
-            named = parameters and (
+            is_keyword_only = parameters and (
                 parameters[-1].kind == kinds.KEYWORD_ONLY
                 or (parameter.default is MISSING and parameters[-1].default is not MISSING)
             )
-            kind = kinds.KEYWORD_ONLY if named else kinds.POSITIONAL_OR_KEYWORD
+            kind = kinds.KEYWORD_ONLY if is_keyword_only else kinds.POSITIONAL_OR_KEYWORD
             parameters.append(inspect.Parameter(parameter.name, kind, default=parameter.default))
         return inspect.Signature([*parameters, inspect.Parameter("name", kinds.KEYWORD_ONLY, default=None)])
 
@@ -121,27 +120,27 @@ class OperatorDef:
 
     # --- calling ---
 
-    def __call__(self, *given: Any, name: str | None = None, **named: Any) -> Any:
+    def __call__(self, *arguments: Any, name: str | None = None, **keywords: Any) -> Any:
         try:
-            values = self.bind_arguments(given, named)
-            return self.built(values, name)
+            values = self.bind_arguments(arguments, keywords)
+            return self.build_result(values, name)
         except MemoryError as error:
             if isinstance(error, BudgetError):
                 raise
             raise BudgetError(f"{self.name}: the result does not fit into memory. {error}") from None
 
-    def bind_arguments(self, given: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
+    def bind_arguments(self, positional: Sequence[Any], keywords: Mapping[str, Any]) -> dict[str, Any]:
         """Bind and check the arguments: name -> value, operands as tensors, properties normalized.
 
         Raises ArityError, OperandError or PropertyError. Calls no function of the operator.
         """
-        if len(given) > len(self.names) or not named.keys() <= self.by_name.keys():
-            raise ArityError(self._arity_message(given, named))
-        values = dict(zip(self.names, given))
-        if named:
-            if not named.keys().isdisjoint(values):
-                raise ArityError(self._arity_message(given, named))
-            values.update(named)
+        if len(positional) > len(self.names) or not keywords.keys() <= self.by_name.keys():
+            raise ArityError(self._arity_message(positional, keywords))
+        values = dict(zip(self.names, positional))
+        if keywords:
+            if not keywords.keys().isdisjoint(values):
+                raise ArityError(self._arity_message(positional, keywords))
+            values.update(keywords)
         arguments = {}
         for parameter in self.parameters:
             if parameter.name not in values:
@@ -151,18 +150,18 @@ class OperatorDef:
             elif parameter.kind is None:
                 arguments[parameter.name] = self._operand(parameter, values[parameter.name])
             else:
-                arguments[parameter.name] = taken(self.name, parameter, values[parameter.name])
+                arguments[parameter.name] = validate_property(self.name, parameter, values[parameter.name])
         return arguments
 
-    def _arity_message(self, positional_arguments: Sequence[Any], named: Mapping[str, Any]) -> str:
-        unknown = [name for name in named if name not in self.by_name]
-        twice = [name for name in self.names[: len(positional_arguments)] if name in named]
-        what = f"takes at most {len(self.names)} arguments, not {len(positional_arguments)}"
+    def _arity_message(self, positional: Sequence[Any], keywords: Mapping[str, Any]) -> str:
+        unknown = [name for name in keywords if name not in self.by_name]
+        twice = [name for name in self.names[: len(positional)] if name in keywords]
+        problem = f"takes at most {len(self.names)} arguments, not {len(positional)}"
         if unknown:
-            what = f"has no {unknown[0]!r}"
+            problem = f"has no {unknown[0]!r}"
         elif twice:
-            what = f"was given {twice[0]!r} twice"
-        return f"{self.name} {what}. Write {self.usage()}."
+            problem = f"was given {twice[0]!r} twice"
+        return f"{self.name} {problem}. Write {self.usage()}."
 
     def _operand(self, parameter: OperatorParameter, value: Any) -> Any:
         if value is None and parameter.operand.optional:
@@ -179,8 +178,8 @@ class OperatorDef:
                 " Give a tensor node, an array, a number or a scalar node."
             ) from None
 
-    def built(self, values: dict[str, Any], name: str | None = None) -> Any:
-        """Build the result from checked arguments (see `bound`), inside a scope of the operator's name."""
+    def build_result(self, values: dict[str, Any], name: str | None = None) -> Any:
+        """Build the result from checked arguments (see `bind_arguments`), inside a scope of the operator's name."""
         expected = self.result_shape(values)
         check_size(self.name, expected)  # before the composition, which may allocate a table of that size
         check_name(name)
@@ -197,9 +196,12 @@ class OperatorDef:
         """Apply the shape rule: the result's shape (or shapes), None if there is no rule. Raises ShapeError."""
         if self.shape is None:
             return None
+        arguments = {
+            name: _shape_of(values[name]) if name in self.operand_names else values[name]
+            for name in self._shape_arguments
+        }
         try:
-            return self.shape(**{name: _shape_of(values[name]) if name in self._shaped else values[name]
-                                 for name in self._asked})  # fmt: skip
+            return self.shape(**arguments)
         except ShapeError as error:
             raise self._prefix_with_name(error) from None
 
@@ -216,19 +218,19 @@ class OperatorDef:
         """
         operands = tuple(values[operand_name] for operand_name in self.operand_names)
         properties = {property_name: values[property_name] for property_name in self.property_names}
-        several = isinstance(result, (list, tuple))
-        nodes = [self._ensure_new_node(output, first) for output in (result if several else [result])]
+        has_several_results = isinstance(result, (list, tuple))
+        nodes = [self._ensure_new_node(output, first) for output in (result if has_several_results else [result])]
         check_size(self.name, [node.shape for node in nodes])
         call = Call(self, operands, properties, label, first)
         for position, node in enumerate(nodes):
-            if expected is not None and node.shape != tuple(expected[position] if several else expected):
+            if expected is not None and node.shape != tuple(expected[position] if has_several_results else expected):
                 raise ShapeError(f"{self.name}: its shape rule says {expected}, its composition gives {node.shape}.")
             if node.call is not None:
                 call.within = node.call
             node.call = call
             if name is not None:
-                node.name = name if not several else f"{name}_{position}"
-        if several:
+                node.name = name if not has_several_results else f"{name}_{position}"
+        if has_several_results:
             if self.derivative:
                 raise OperandError(
                     f"{self.name}: several results have the derivative of the composition. Leave derivative= out."
@@ -242,7 +244,7 @@ class OperatorDef:
         """The custom vjp: for each operand a tensor of its shape, or None."""
         assert self.derivative is not None
         derivatives = self.derivative(adjoint, result, *operands, **properties)
-        return checked_gradients(self.name, derivatives, dict(zip(self.operand_names, operands)))
+        return validate_gradients(self.name, derivatives, dict(zip(self.operand_names, operands)))
 
     def _ensure_new_node(self, node: Any, first: int) -> TensorNode:
         """The node if this call created it; else (an operand returned as is) an identity transform of it."""
@@ -269,9 +271,9 @@ def _mapping_list(mappings: ForeignOperator | Sequence[ForeignOperator]) -> list
 
 
 def check_size(who: str, shapes: Any) -> None:
-    """Raise BudgetError if a result has more entries than memory holds."""
-    one = not shapes or isinstance(shapes[0], int)
-    for shape in [shapes or ()] if one else shapes:
+    """Raise BudgetError if a result has more than MOST_ENTRIES entries. shapes: one shape, or a list of them."""
+    is_single_shape = not shapes or isinstance(shapes[0], int)
+    for shape in [shapes or ()] if is_single_shape else shapes:
         if size_of(shape) > MOST_ENTRIES:
             raise BudgetError(f"{who}: a result of shape {tuple(shape)} has more entries than fit into memory.")
 

@@ -1,4 +1,8 @@
-"""Pooling operators over windows of images (max, average, Lp, global), and morphological dilation."""
+"""Pooling operators over windows of images (max, average, Lp, global), and morphological dilation.
+
+A window of each channel becomes one number. The windows side by side are a tensor of patches (sliding.py), which is
+reduced over the positions within a window.
+"""
 
 from __future__ import annotations
 
@@ -114,8 +118,8 @@ def avg_pool2d(
     """The mean of each window; padding counts only if asked for."""
     rows, columns = _windows(x.shape, pool, strides, padding, data_format, ceil_mode, dilations)
     image = channels_last(x, data_format)
-    in_rows = rows.counts(image.shape[-3], count_include_pad)
-    in_columns = columns.counts(image.shape[-2], count_include_pad)
+    in_rows = rows.count_entries(image.shape[-3], count_include_pad)
+    in_columns = columns.count_entries(image.shape[-2], count_include_pad)
     counts, window_size = np.maximum(np.outer(in_rows, in_columns), 1), rows.size * columns.size  # padding only: 0
     if (counts == window_size).all():
         return from_channels_last(_sum_pool(image, rows, columns, 1.0 / window_size), data_format)
@@ -164,6 +168,7 @@ def _spatial_axes(x: TensorNode, data_format: str) -> list[int]:
     return [x.rank - 3, x.rank - 2] if data_format == "NHWC" else [x.rank - 2, x.rank - 1]
 
 
+# Examples of pooling over whole images.
 WHOLE = [example((1, 2, 3, 2)), example((2, 2, 3), data_format="NCHW")]
 
 

@@ -1,7 +1,7 @@
 """Kinds of operator property: validators that check a value and convert it to a canonical form.
 
-A kind is the annotation of a parameter: `strides: Pair = 1`. Python's
-`float`, `int`, `bool` and `str` are kinds, too; `Annotated[float, between(0, 1)]`
+A kind is the annotation of a parameter: `strides: Pair = 1` takes 2 or (2, 1), and the operator gets (2, 2) or
+(2, 1). Python's `float`, `int`, `bool` and `str` are kinds, too; `Annotated[float, between(0, 1)]`
 defines a new one. A parameter without a kind is an operand (a tensor).
 """
 
@@ -19,7 +19,10 @@ from ..nodes import LeafNode, LeafType
 
 
 class Kind(NamedTuple):
-    """A kind of property. what: its description. take: validates and converts a value; raises any error if invalid."""
+    """A kind of property. what: its description in messages. take: validates and converts a value.
+
+    `take` raises some error if a value is invalid; the caller makes the message of it.
+    """
 
     what: str
     take: Callable[[Any], Any]
@@ -31,7 +34,7 @@ class Kind(NamedTuple):
         return Kind(f"{self.what}, or {other.what}", lambda value: _take_first_fitting([self, other], value))
 
 
-Taken = TypeVar("Taken")
+Value = TypeVar("Value")
 LARGEST = 2**53  # beyond it a float64, which tensors hold, skips whole numbers
 
 
@@ -39,18 +42,18 @@ class InvalidValue(Exception):
     """Raised by a kind's `take` for an invalid value; the message is made from the kind's description."""
 
 
-def require_fit(value: Taken, fits: object) -> Taken:
-    """The value, if it fits. Raises Wrong."""
-    if not fits:
+def require_fit(value: Value, is_valid: object) -> Value:
+    """Return the value. Raises InvalidValue unless `is_valid`."""
+    if not is_valid:
         raise InvalidValue
     return value
 
 
 class Operand(NamedTuple):
-    """A parameter that is a tensor; one that may be left out; or a list of tensors."""
+    """A parameter that is a tensor, or a list of tensors."""
 
-    optional: bool = False
-    many: bool = False
+    optional: bool = False  # whether it may be left out (None)
+    many: bool = False  # whether it is a list
 
 
 def require_known(value: Any) -> Any:
@@ -84,7 +87,7 @@ def between(low: float, high: float, open_low: bool = False) -> Kind:
 
 
 def to_int(value: Any) -> int:
-    """An int; whole floats of a tensor that is known count too."""
+    """An int; a constant tensor of one whole float counts too."""
     if isinstance(value, TensorNode):
         value = require_known(value)
         if isinstance(value, float) and value.is_integer():
@@ -95,7 +98,12 @@ def to_int(value: Any) -> int:
 
 def int_from(least: int) -> Kind:
     """A kind: an int of at least `least`."""
-    return Kind(f"a whole number from {least} on", lambda value: require_fit(found := to_int(value), found >= least))
+
+    def take(value: Any) -> int:
+        number = to_int(value)
+        return require_fit(number, number >= least)
+
+    return Kind(f"a whole number from {least} on", take)
 
 
 def to_ints(value: Any) -> tuple[int, ...]:
@@ -141,6 +149,7 @@ def _distinct_ints(value: Any) -> tuple[int, ...]:
 
 
 def _shape(value: Any) -> tuple[int, ...]:
+    """The extents of a shape, of which one may be -1 (inferred); an empty list is the shape of a single number."""
     extents = to_ints(value) if not (isinstance(value, (list, tuple)) and not value) else ()
     return require_fit(extents, extents.count(-1) <= 1 and min(extents, default=1) >= -1 and 0 not in extents)
 
@@ -158,6 +167,7 @@ def _index_array(value: Any) -> Any:
 
 
 def _padding(value: Any) -> Any:
+    """A padding mode, or the widths [top, left, bottom, right]; one number stands for all four."""
     if isinstance(value, str):
         return require_fit(value, value in ("VALID", "SAME", "SAME_UPPER", "SAME_LOWER"))
     widths = to_ints(value)
@@ -193,6 +203,7 @@ PADDING = Kind('"VALID", "SAME", "SAME_LOWER", a number, or [top, left, bottom, 
 
 PLAIN: dict[Any, Kind] = {float: REAL, int: WHOLE, bool: FLAG, str: TEXT, float | None: REAL | None}
 
+# Annotations of operands, then of properties; "Maybe..." also takes None. Places are integer indices along an axis.
 Tensor = Annotated[Any, Operand()]
 Maybe = Annotated[Any, Operand(optional=True)]
 Tensors = Annotated[Sequence[Any], Operand(many=True)]

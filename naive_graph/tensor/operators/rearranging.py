@@ -1,4 +1,8 @@
-"""tile, pad, trilu (triangles), reverse, roll and reverse_sequence."""
+"""Operators that repeat, pad, cut or reorder entries: tile, pad, trilu (triangles), reverse, roll, reverse_sequence.
+
+Most read entries by a table of indices: `roll` by 1 of four entries reads the entries 3, 0, 1, 2. So a derivative is a
+scatter-add by the same table, and nothing is computed but the sums.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ import numpy as np
 
 from ...errors import ShapeError
 from .. import arithmetic, slicing
-from ..index import canonicalize_axis, places
+from ..index import canonicalize_axes, canonicalize_axis
 from ..nodes import LeafNode, TransformNode
 from .examples import example
 from .mapping import Attribute, Fixed, Input, Onnx, TensorFlow, TranslatedName, to_bool, to_scalar
@@ -28,20 +32,21 @@ def _infer_tiled_shape(x: Extents, repeats: Extents) -> Extents:
 )  # fmt: skip
 def tile(x: Tensor, repeats: Wholes) -> Any:
     """Repeat the tensor `repeats` times along each axis."""
+    # Broadcast along a new axis before each axis, then merge the two: (2, 3) tiled by (4, 1) is (4, 2, 1, 3) as (8, 3).
     dst = [axis_id for axis in range(x.rank) for axis_id in (-(axis + 1), axis + 1)]
-    both = [size for times, extent in zip(repeats, x.shape) for size in (times, extent)]
-    spread = TransformNode(dst, range(1, x.rank + 1), x, shape=both)
-    return slicing.reshape(spread, _infer_tiled_shape(x.shape, repeats))
+    extents = [size for times, extent in zip(repeats, x.shape) for size in (times, extent)]
+    broadcast = TransformNode(dst, range(1, x.rank + 1), x, shape=extents)
+    return slicing.reshape(broadcast, _infer_tiled_shape(x.shape, repeats))
 
 
 # --- paddings -----------------------------------------------------------------
 
-OF_ONNX = {mode: mode for mode in ("constant", "reflect", "edge", "wrap")}  # it lacks "symmetric"
+ONNX_MODES = {mode: mode for mode in ("constant", "reflect", "edge", "wrap")}  # ONNX lacks "symmetric"
 
 
 def _pad_amounts(x: Extents, pads: Extents, axis: Any) -> dict[int, tuple[int, int]]:
     """The padding (before, after) of each axis; pads lists all befores, then all afters."""
-    chosen = list(range(len(x))) if axis is None else places(axis, len(x))
+    chosen = list(range(len(x))) if axis is None else canonicalize_axes(axis, len(x))
     if len(pads) != 2 * len(chosen):
         raise ShapeError(f"pads={list(pads)} needs a before and an after for {len(chosen)} axes: all befores first.")
     return {axis_index: (pads[position], pads[position + len(chosen)]) for position, axis_index in enumerate(chosen)}
@@ -50,10 +55,10 @@ def _pad_amounts(x: Extents, pads: Extents, axis: Any) -> dict[int, tuple[int, i
 def _infer_padded_shape(x: Extents, pads: Extents, mode: str, axis: Any) -> Extents:
     extents = list(x)
     for axis_index, (before, after) in _pad_amounts(x, pads, axis).items():
-        left = x[axis_index] + min(before, 0) + min(after, 0)
+        cropped = x[axis_index] + min(before, 0) + min(after, 0)
         extents[axis_index] += before + after
-        most = {"reflect": left - 1, "symmetric": left}.get(mode)
-        if left < 1 or (most is not None and max(before, after) > most):
+        largest_pad = {"reflect": cropped - 1, "symmetric": cropped}.get(mode)
+        if cropped < 1 or (largest_pad is not None and max(before, after) > largest_pad):
             raise ShapeError(
                 f"pads={list(pads)} do not fit axis {axis_index}, which runs to {x[axis_index]}, in mode {mode!r}."
             )
@@ -72,7 +77,7 @@ def _reorder_pads(value: Any, attributes: Any) -> Any:
     example((3,), pads=[2, 3], mode="symmetric"), example((2, 4), pads=[0, -1, 1, -1]), shape=_infer_padded_shape,
     onnx=Onnx("Pad", pads=(Attribute("pads", until=10), Input(1, since=11)),
               value=(Attribute("value", 0.0, until=10), Input(2, 0.0, to_scalar, since=11)),
-              mode=Attribute("mode", "constant", TranslatedName(OF_ONNX)),
+              mode=Attribute("mode", "constant", TranslatedName(ONNX_MODES)),
               axis=(Fixed(None, until=17), Input(3, None, since=18))),
     tensorflow=[TensorFlow("Pad", pads=Input(1, adapt=_reorder_pads)),
                 TensorFlow("PadV2", pads=Input(1, adapt=_reorder_pads), value=Input(2)),
@@ -91,7 +96,7 @@ def pad(
     pads: the befores of all axes (or of `axis`), then the afters.
     """
     amounts = _pad_amounts(x.shape, pads, axis)
-    outside = np.zeros(())
+    outside = np.zeros(())  # mode "constant": 1 for entries of the padding, of a shape that broadcasts to the result's
     for axis_index, (before, after) in amounts.items():
         positions = np.arange(-before, x.shape[axis_index] + after)
         if mode == "constant":
@@ -101,14 +106,15 @@ def pad(
             outside = np.maximum(outside, beyond)
             x = slicing.pad_axis(x, axis_index, before, after) if before or after else x
         elif before or after:
-            cut, left = max(0, -before), x.shape[axis_index] + min(before, 0) + min(after, 0)
-            x = arithmetic.gather(x, _mirror_positions(positions - cut, left, mode) + cut, axis_index)
+            first, extent = max(0, -before), x.shape[axis_index] + min(before, 0) + min(after, 0)  # after cropping
+            x = arithmetic.gather(x, _fold_positions(positions - first, extent, mode) + first, axis_index)
     if mode == "constant" and value != 0.0:
         x = x + LeafNode.constant(np.where(outside, value, 0.0))
     return x
 
 
-def _mirror_positions(positions: Any, extent: int, mode: str) -> Any:
+def _fold_positions(positions: Any, extent: int, mode: str) -> Any:
+    """For positions before, in and after an axis, the entry of the axis that each reads in this mode."""
     if mode == "edge":
         return np.clip(positions, 0, extent - 1)
     if mode == "wrap":
@@ -143,13 +149,13 @@ def trilu(x: Tensor, upper: bool = True, k: int = 0) -> Any:
 )  # fmt: skip
 def reverse(x: Tensor, axis: Axes = None) -> Any:
     """The entries in reverse order along some axes, or all."""
-    for axis_index in places(axis, x.rank):
+    for axis_index in canonicalize_axes(axis, x.rank):
         x = slicing.gather_axis(x, axis_index, (x.shape[axis_index],), (-1,), x.shape[axis_index] - 1)
     return x
 
 
 def _check_roll(x: Extents, shift: Extents, axis: Any) -> Extents:
-    if len(places(axis, len(x))) != len(shift):
+    if len(canonicalize_axes(axis, len(x))) != len(shift):
         raise ShapeError(f"shift={list(shift)} needs a number for each of axis={axis}.")
     return x
 
@@ -160,7 +166,7 @@ def _check_roll(x: Extents, shift: Extents, axis: Any) -> Extents:
 )  # fmt: skip
 def roll(x: Tensor, shift: Wholes, axis: Axes = None) -> Any:
     """Roll entries along axes; those that leave at the end re-enter at the start."""
-    for distance, axis_index in zip(shift, places(axis, x.rank)):
+    for distance, axis_index in zip(shift, canonicalize_axes(axis, x.rank)):
         x = arithmetic.gather(x, (np.arange(x.shape[axis_index]) - distance) % x.shape[axis_index], axis_index)
     return x
 
@@ -173,20 +179,13 @@ def _check_sequences(x: Extents, lengths: Extents, time_axis: int, batch_axis: i
 
 
 @movement_operator(
-    example((4, 2), lengths=[3, 1]),
-    example((2, 3, 2), lengths=[1, 3], time_axis=1, batch_axis=0),
+    example((4, 2), lengths=[3, 1]), example((2, 3, 2), lengths=[1, 3], time_axis=1, batch_axis=0),
     shape=_check_sequences,
-    onnx=Onnx(
-        "ReverseSequence",
-        lengths=Input(1),
-        time_axis=Attribute("time_axis", 0),
-        batch_axis=Attribute("batch_axis", 1),
-        since=10,
-    ),
-    tensorflow=TensorFlow(
-        "ReverseSequence", lengths=Input(1), time_axis=Attribute("seq_dim"), batch_axis=Attribute("batch_dim", 0)
-    ),
-)
+    onnx=Onnx("ReverseSequence", lengths=Input(1), time_axis=Attribute("time_axis", 0),
+              batch_axis=Attribute("batch_axis", 1), since=10),
+    tensorflow=TensorFlow("ReverseSequence", lengths=Input(1), time_axis=Attribute("seq_dim"),
+                          batch_axis=Attribute("batch_dim", 0)),
+)  # fmt: skip
 def reverse_sequence(x: Tensor, lengths: Wholes, time_axis: Axis = 0, batch_axis: Axis = 1) -> Any:
     """The first entries of each sequence, as many as its length, in reverse order."""
     time, batch = canonicalize_axis(time_axis, x.rank), canonicalize_axis(batch_axis, x.rank)

@@ -1,4 +1,9 @@
-"""Shared implementation of recurrent layers: shape checks, the scan over time in each direction, gate slicing."""
+"""Shared implementation of recurrent layers (rnn, gru, lstm): shape checks, the scan over time, slices of gates.
+
+A layer gives its `cell`, which computes the next states from the present ones: for an rnn h <- tanh(w x + r h + b).
+`scan_directions` computes w x for all steps at once, runs the cell along the sequences, once or in both directions, and
+stacks the results.
+"""
 
 from __future__ import annotations
 
@@ -26,6 +31,7 @@ ACTIVATIONS: dict[str, Callable[..., Any]] = {
 
 
 def parse_activations(value: Any) -> tuple[str, ...] | None:
+    """The names of activations as a tuple, from one name or several. Raises ValueError for an unknown one."""
     if value is None:
         return None
     names = (value,) if isinstance(value, str) else tuple(value)
@@ -44,20 +50,23 @@ class RecurrentShapes:
         if len(x) != 3:
             raise ShapeError(f"x has shape {x}. It takes sequences: (time, batch, features).")
         self.time, self.batch, features = (x[1], x[0], x[2]) if batch_first else x
-        self.ways = 2 if direction == "bidirectional" else 1
-        self.hidden = r[-1] if r else 1
-        stacked = gates * self.hidden
-        due: dict[str, Any] = {"w": (w, (self.ways, stacked, features)), "r": (r, (self.ways, stacked, self.hidden))}
-        due["b"] = (b, (self.ways, 2 * stacked))
-        of_state = (self.ways, self.batch, self.hidden)
-        due |= {f"initial state {position}": (state, of_state) for position, state in enumerate(states)}
-        for name, (shape, fits) in due.items():
-            if shape is not None and shape != fits:
-                raise ShapeError(f"{name} of shape {shape} must be {fits}, for {gates} gates of {self.hidden} states.")
+        directions = self.directions = 2 if direction == "bidirectional" else 1
+        hidden = self.hidden = r[-1] if r else 1
+        rows = gates * hidden  # of the weights: those of all gates
+        shapes: list[tuple[str, Any, Extents]] = [  # (name, shape, expected shape)
+            ("w", w, (directions, rows, features)),
+            ("r", r, (directions, rows, hidden)),
+            ("b", b, (directions, 2 * rows)),
+        ]
+        for position, state in enumerate(states):
+            shapes.append((f"initial state {position}", state, (directions, self.batch, hidden)))
+        for name, shape, expected in shapes:
+            if shape is not None and shape != expected:
+                raise ShapeError(f"{name} of shape {shape} must be {expected}, for {gates} gates of {hidden} states.")
         if lengths is not None and (len(lengths) != self.batch or not 0 <= min(lengths) <= max(lengths) <= self.time):
             raise ShapeError(f"lengths={list(lengths)} needs a number up to {self.time} for each of {self.batch}.")
-        if activations is not None and len(activations) != functions * self.ways:
-            raise ShapeError(f"activations={list(activations)} needs {functions} for each of {self.ways} directions.")
+        if activations is not None and len(activations) != functions * directions:
+            raise ShapeError(f"activations={list(activations)} needs {functions} for each of {directions} directions.")
 
 
 State = tuple[TensorNode, ...]
@@ -91,20 +100,21 @@ def scan_directions(
     )]  # fmt: skip
     output_sequences: list[TensorNode] = []
     final_states: list[list[TensorNode]] = []
-    for direction_index, sense in enumerate(["forward", "reverse"] if direction == "bidirectional" else [direction]):
+    directions = ["forward", "reverse"] if direction == "bidirectional" else [direction]
+    for direction_index, one_direction in enumerate(directions):
         weights = slicing.index_axis(w, 0, direction_index)
         projected = LinearNode(OpType.mul, (1, 2, 3), (1, 2, -4), (3, -4), x, weights)  # for all steps at once
         biases: list[Any] = [None, None]  # of w, and of r
         if b is not None:
-            both, gates = slicing.index_axis(b, 0, direction_index), w.shape[1] // hidden
-            biases = [gate_slice(both, first, hidden, gates) for first in (0, gates)]
+            both_biases, gates = slicing.index_axis(b, 0, direction_index), w.shape[1] // hidden
+            biases = [gate_slice(both_biases, first_gate, hidden, gates) for first_gate in (0, gates)]
         step_inputs = with_bias(projected, biases[0])
         step_inputs = step_inputs if separate_bias else with_bias(step_inputs, biases[1])
-        shared = [slicing.index_axis(each, 0, direction_index) for each in (r, peepholes) if each is not None]
+        shared = [slicing.index_axis(weight, 0, direction_index) for weight in (r, peepholes) if weight is not None]
         shared += [biases[1]] if separate_bias and b is not None else []
-        first = LeafNode.constant(np.zeros((batch, hidden)))
-        initial_states = [first if state is None else slicing.index_axis(state, 0, direction_index) for state in states]
-        order = range(time) if sense == "forward" else range(time)[::-1]
+        zero = LeafNode.constant(np.zeros((batch, hidden)))
+        initial_states = [zero if state is None else slicing.index_axis(state, 0, direction_index) for state in states]
+        order = range(time) if one_direction == "forward" else range(time)[::-1]
         step = _make_step(cell, direction_index)
         all_states = ScanNode(step, order, [step_inputs, *is_running], initial_states, shared)
         by_kind = [slicing.index_axis(all_states, 0, kind) for kind in range(len(states))]
@@ -114,19 +124,26 @@ def scan_directions(
         output_sequences.append(outputs)
         final_states.append([slicing.index_axis(history, 0, order[-1]) for history in by_kind])
     outputs = stack.function(output_sequences, 1)
-    ends = [stack.function([*last_states], 0) for last_states in zip(*final_states)]
+    last_states = [stack.function([*by_direction], 0) for by_direction in zip(*final_states)]
     if batch_first:
-        return [arithmetic.transpose(outputs, 2, 0, 1, 3), *(arithmetic.transpose(end, 1, 0, 2) for end in ends)]
-    return [outputs, *ends]
+        outputs = arithmetic.transpose(outputs, 2, 0, 1, 3)
+        last_states = [arithmetic.transpose(state, 1, 0, 2) for state in last_states]
+    return [outputs, *last_states]
 
 
-def _make_step(cell: Callable[..., State], way: int) -> Step:
-    """Make the scan's step from a cell; a sequence that has ended keeps its states."""
+def _make_step(cell: Callable[..., State], direction_index: int) -> Step:
+    """Make the scan's step from a cell.
 
-    def step(fed: Sequence[Any], states: Sequence[Any], shared: Sequence[Any]) -> Sequence[Any]:
-        after = cell(way, fed[0], states, *shared)
-        pairs = zip(after, states) if fed[1:] else ()
-        return [NonlinearNode(catalogue.where, fed[1], new, old) for new, old in pairs] or after
+    The step's inputs are the projected input and, if sequences differ in length, 1 for those that are running, else 0:
+    a sequence that has ended keeps its states.
+    """
+
+    def step(inputs: Sequence[Any], states: Sequence[Any], shared: Sequence[Any]) -> Sequence[Any]:
+        projected_input, *is_running = inputs
+        new_states = cell(direction_index, projected_input, states, *shared)
+        if not is_running:
+            return new_states
+        return [NonlinearNode(catalogue.where, is_running[0], new, old) for new, old in zip(new_states, states)]
 
     return step
 
@@ -147,9 +164,9 @@ def with_bias(node: TensorNode, bias: Any) -> TensorNode:
     return node if bias is None else LinearNode(OpType.add, ids, ids, ids[-1:], node, bias)
 
 
-def select_activations(activations: Any, default: Sequence[str], way: int) -> list[Callable[..., Any]]:
-    """The activation functions of one direction (`way`: 0 or 1), by their names or the default ones."""
-    names = default if activations is None else activations[way * len(default) :][: len(default)]
+def select_activations(activations: Any, default: Sequence[str], direction_index: int) -> list[Callable[..., Any]]:
+    """The activation functions of one direction (0 or 1), by their names or the default ones."""
+    names = default if activations is None else activations[direction_index * len(default) :][: len(default)]
     return [ACTIVATIONS[name] for name in names]
 
 

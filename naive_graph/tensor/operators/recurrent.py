@@ -1,8 +1,10 @@
 """Recurrent layers rnn, gru and lstm, with ONNX's weight layout.
 
+T: steps. N: sequences of a batch. I: features of an input. H: numbers of a state. G: gates. D: directions, 1 or 2.
+
 x: (T, N, I), time first (batch first: (N, T, I)). Weights are stacked by
-direction D (1, or 2 for "bidirectional") and gate: w (D, G H, I), r (D, G H, H),
-b (D, 2 G H), that of w before that of r. Gates: gru z, r, h; lstm i, o, f, c.
+direction and gate: w (D, G H, I) multiplies the input, r (D, G H, H) the state;
+b (D, 2 G H) holds the biases of w, then those of r. Gates: gru z, r, h; lstm i, o, f, c.
 Results: all states (T, D, N, H), and the last one of each direction (D, N, H).
 """
 
@@ -100,9 +102,9 @@ def rnn(
     ((2, 1, 1, 1), [0.7616, 0.992], [[[0.992]]])
     """
 
-    def cell(way: int, fed: TensorNode, state: State, recurrent: TensorNode) -> State:
-        (f,) = select_activations(activations, ("Tanh",), way)
-        return (NonlinearNode(f, fed + project_state(state[0], recurrent)),)
+    def cell(direction_index: int, projected: TensorNode, state: State, recurrent: TensorNode) -> State:
+        (f,) = select_activations(activations, ("Tanh",), direction_index)
+        return (NonlinearNode(f, projected + project_state(state[0], recurrent)),)
 
     return scan_directions(
         x, w, r, b, [initial_h],
@@ -151,19 +153,21 @@ def gru(
     """
     size = r.shape[-1]
 
-    def cell(way: int, fed: TensorNode, state: State, recurrent: TensorNode, of_r: Any = None) -> State:
-        f, g = select_activations(activations, ("Sigmoid", "Tanh"), way)
+    def cell(
+        direction_index: int, projected: TensorNode, state: State, recurrent: TensorNode, r_bias: Any = None
+    ) -> State:
+        f, g = select_activations(activations, ("Sigmoid", "Tanh"), direction_index)
         h = state[0]
         gates, candidates = gate_rows(recurrent, 0, 2 * size), gate_rows(recurrent, 2 * size, size)
-        of_gates = None if of_r is None else gate_slice(of_r, 0, size, 2)
-        of_candidate = None if of_r is None else gate_slice(of_r, 2, size)
-        zr = NonlinearNode(f, gate_slice(fed, 0, size, 2) + with_bias(project_state(h, gates), of_gates))
+        gate_biases = None if r_bias is None else gate_slice(r_bias, 0, size, 2)
+        candidate_bias = None if r_bias is None else gate_slice(r_bias, 2, size)
+        zr = NonlinearNode(f, gate_slice(projected, 0, size, 2) + with_bias(project_state(h, gates), gate_biases))
         z, reset = gate_slice(zr, 0, size), gate_slice(zr, 1, size)
         if linear_before_reset:
-            seen = reset * with_bias(project_state(h, candidates), of_candidate)
+            recurrent_term = reset * with_bias(project_state(h, candidates), candidate_bias)
         else:
-            seen = with_bias(project_state(reset * h, candidates), of_candidate)
-        c = NonlinearNode(g, gate_slice(fed, 2, size) + seen)
+            recurrent_term = with_bias(project_state(reset * h, candidates), candidate_bias)
+        c = NonlinearNode(g, gate_slice(projected, 2, size) + recurrent_term)
         return (map_entries(lambda z, c, h: (1.0 - z) * c + z * h, z, c, h),)
 
     return scan_directions(
@@ -184,8 +188,8 @@ def _check_lstm(
         4, x, w, r, b, states,
         direction=direction, lengths=lengths, batch_first=batch_first, activations=activations, functions=3,
     )  # fmt: skip
-    if p is not None and p != (layout.ways, 3 * layout.hidden):
-        raise ShapeError(f"p of shape {p} must be {(layout.ways, 3 * layout.hidden)}: a peephole for i, o and f.")
+    if p is not None and p != (layout.directions, 3 * layout.hidden):
+        raise ShapeError(f"p of shape {p} must be {(layout.directions, 3 * layout.hidden)}: a peephole for i, o and f.")
 
 
 @tensor_operator(
@@ -233,10 +237,12 @@ def lstm(
     """
     size = r.shape[-1]
 
-    def cell(way: int, fed: TensorNode, state: State, recurrent: TensorNode, peepholes: Any = None) -> State:
-        f, g, last = select_activations(activations, ("Sigmoid", "Tanh", "Tanh"), way)
+    def cell(
+        direction_index: int, projected: TensorNode, state: State, recurrent: TensorNode, peepholes: Any = None
+    ) -> State:
+        f, g, last = select_activations(activations, ("Sigmoid", "Tanh", "Tanh"), direction_index)
         h, c = state
-        total = fed + project_state(h, recurrent)
+        total = projected + project_state(h, recurrent)
         i, o, forget, new = (gate_slice(total, gate, size) for gate in range(4))
         peep = [None if peepholes is None else gate_slice(peepholes, gate, size) for gate in range(3)]
         i = NonlinearNode(f, _add_peephole(i, peep[0], c))

@@ -1,4 +1,8 @@
-"""Reductions along axes, softmax, argmax, top_k, cumsum and cumprod."""
+"""Reductions along axes (sum, max, ...), softmax, argmax and argmin, top_k, running sums and products.
+
+The functions build nodes (reductions_api.py, reduction_node.py); the decorators register them as operators, with their
+names in ONNX and TensorFlow.
+"""
 
 from __future__ import annotations
 
@@ -25,9 +29,9 @@ from .properties import Axis, Size, Tensor
 from .table import tensor_operator
 
 
-def reduction(onnx: str, **facts: Any) -> Callable[[Callable[..., Any]], OperatorDef]:
+def reduction(onnx: str, **options: Any) -> Callable[[Callable[..., Any]], OperatorDef]:
     """Define a reduction: an operator (x, axis, keepdims) over entries along axes."""
-    return tensor_operator(kind="reduction", onnx=onnx, **facts)
+    return tensor_operator(kind="reduction", onnx=onnx, **options)
 
 
 @reduction("ReduceSum", since=13, tensorflow="Sum")
@@ -94,12 +98,12 @@ def reduce_log_sum(x: Tensor, axis: Any, keepdims: bool) -> Any:
 # --- softmax ------------------------------------------------------------------
 
 
-ALONG: dict[str, Any] = {"examples": [example((2, 3)), example((2, 3, 2), axis=1), example((3,), axis=0)]}
+AXIS_EXAMPLES = [example((2, 3)), example((2, 3, 2), axis=1), example((3,), axis=0)]
 # Before opset 13 the axes from `axis` on were flattened into one; an importer reshapes around it.
 FLATTENING = (Attribute("axis", 1, until=12), Attribute("axis", -1, since=13))
 
 
-@tensor_operator(onnx=Onnx("Softmax", axis=FLATTENING), tensorflow=TensorFlow("Softmax"), **ALONG)
+@tensor_operator(onnx=Onnx("Softmax", axis=FLATTENING), tensorflow=TensorFlow("Softmax"), examples=AXIS_EXAMPLES)
 def softmax(x: Tensor, axis: Axis = -1) -> Any:
     """exp(x) / (sum of exp(x) along the axis): positive numbers that add up to 1.
 
@@ -110,36 +114,37 @@ def softmax(x: Tensor, axis: Axis = -1) -> Any:
     return reductions_api.softmax(x, axis)
 
 
-@tensor_operator(onnx=Onnx("LogSoftmax", axis=FLATTENING), tensorflow=TensorFlow("LogSoftmax"), **ALONG)
+@tensor_operator(onnx=Onnx("LogSoftmax", axis=FLATTENING), tensorflow=TensorFlow("LogSoftmax"), examples=AXIS_EXAMPLES)
 def log_softmax(x: Tensor, axis: Axis = -1) -> Any:
     """log(softmax(x)), which stays finite where softmax rounds to 0."""
     return reductions_api.log_softmax(x, axis)
 
 
-@tensor_operator(onnx=Onnx("Hardmax", axis=FLATTENING), smooth=False, **ALONG)
+@tensor_operator(onnx=Onnx("Hardmax", axis=FLATTENING), smooth=False, examples=AXIS_EXAMPLES)
 def hardmax(x: Tensor, axis: Axis = -1) -> Any:
     """1 at the first largest along the axis, 0 elsewhere."""
     axis_index = canonicalize_axis(axis, x.rank)
-    place = expand_dims(_argmax_along(x, axis_index, False), axis_index)
-    return equal(broadcast(place, x.shape), _count_along(x, axis_index))
+    first_largest = expand_dims(_argmax_along(x, axis_index, False), axis_index)
+    return equal(broadcast(first_largest, x.shape), _indices_along(x, axis_index))
 
 
 # --- indices along an axis -----------------------------------------------------
 
 
-def _count_along(x: TensorNode, axis: int) -> TensorNode:
-    """A constant 0, 1, 2, ... along one axis."""
+def _indices_along(x: TensorNode, axis: int) -> TensorNode:
+    """A constant of x's shape: each entry's index along the axis."""
     shape = [1] * x.rank
     shape[axis] = x.shape[axis]
     return broadcast(LeafNode.constant(np.arange(float(x.shape[axis])).reshape(shape)), x.shape)
 
 
 def _argmax_along(x: TensorNode, axis: int, last: bool) -> TensorNode:
+    """The index of the largest entry along an axis; the first of those that tie, or the last."""
     if not last:
         return reductions_api.make_reduction(x, "argmax", [axis])
-    top, places = broadcast(reductions_api.make_reduction(x, "peak", [axis], True), x.shape), _count_along(x, axis)
-    positions = map_entries(lambda x, top, i: where(_is_below(x, top), -1.0, i), x, top, places)
-    return reductions_api.make_reduction(positions, "maximum", axis)
+    top = broadcast(reductions_api.make_reduction(x, "peak", [axis], True), x.shape)
+    candidates = map_entries(lambda x, top, i: where(_is_below(x, top), -1.0, i), x, top, _indices_along(x, axis))
+    return reductions_api.make_reduction(candidates, "maximum", axis)
 
 
 def _is_below(x: Any, top: Any) -> Any:
@@ -147,15 +152,17 @@ def _is_below(x: Any, top: Any) -> Any:
     return where(equal(top, top), less(x, top), equal(x, x))
 
 
-PLACES = [example((2, 3), axis=1), example((2, 3, 2), axis=-2, keepdims=True), example((4,), select_last_index=True)]
-PLACED: dict[str, Any] = {
+ARGMAX_EXAMPLES = [
+    example((2, 3), axis=1), example((2, 3, 2), axis=-2, keepdims=True), example((4,), select_last_index=True),
+]  # fmt: skip
+ONNX_ARGMAX: dict[str, Any] = {
     "axis": Attribute("axis", 0), "keepdims": Attribute("keepdims", 1, to_bool),
     "select_last_index": Attribute("select_last_index", 0, to_bool, since=12),
 }  # fmt: skip
 
 
 @tensor_operator(
-    smooth=False, examples=PLACES, onnx=Onnx("ArgMax", **PLACED),
+    smooth=False, examples=ARGMAX_EXAMPLES, onnx=Onnx("ArgMax", **ONNX_ARGMAX),
     tensorflow=TensorFlow("ArgMax", axis=Input(1), keepdims=Fixed(False), harmless=("output_type",)),
 )  # fmt: skip
 def argmax(x: Tensor, axis: Axis = 0, keepdims: bool = False, select_last_index: bool = False) -> Any:
@@ -166,7 +173,7 @@ def argmax(x: Tensor, axis: Axis = 0, keepdims: bool = False, select_last_index:
 
 
 @tensor_operator(
-    smooth=False, examples=PLACES, onnx=Onnx("ArgMin", **PLACED),
+    smooth=False, examples=ARGMAX_EXAMPLES, onnx=Onnx("ArgMin", **ONNX_ARGMAX),
     tensorflow=TensorFlow("ArgMin", axis=Input(1), keepdims=Fixed(False), harmless=("output_type",)),
 )  # fmt: skip
 def argmin(x: Tensor, axis: Axis = 0, keepdims: bool = False, select_last_index: bool = False) -> Any:
@@ -187,34 +194,35 @@ def _check_top_k(x: tuple[int, ...], k: int, axis: int) -> None:
     tensorflow=TensorFlow("TopKV2", k=Input(1), harmless=("sorted",)),
 )  # fmt: skip
 def top_k(x: Tensor, k: Size, axis: Axis = -1, largest: bool = True) -> Any:
-    """The k largest along an axis, largest first, and their places; of equals the earlier comes first.
+    """The k largest along an axis, largest first, and their indices; of equals the earlier comes first.
 
-    The place that an entry takes is the number of those that go before it. So
-    values are sums of entries, each times whether it takes the place: they are
-    differentiable, and places are not. So n single numbers take n * n comparisons;
-    arrays are sorted. NaN is larger than any number.
+    An entry's rank is the number of entries that precede it in sorted order. The
+    value at rank r is the sum over all entries of (1 if the entry's rank is r, else
+    0) * entry, so values are differentiable; indices are not. n scalar nodes take
+    n * n comparisons; arrays are sorted. NaN is larger than any number.
     """
     axis_index, rank = canonicalize_axis(axis, x.rank), x.rank
     better = greater if largest else less
-    is_nan, numbers = map_entries(lambda x: 1.0 - equal(x, x), x), _count_along(x, axis_index)
+    is_nan, indices = map_entries(lambda x: 1.0 - equal(x, x), x), _indices_along(x, axis_index)
 
-    def goes_before(a: Any, b: Any, a_wild: Any, b_wild: Any, i: Any, j: Any) -> Any:
-        wilder = where(a_wild - b_wild, better(b_wild, a_wild), less(j, i))
-        return where(greater(a, b) + less(a, b), better(b, a), wilder)
+    def precedes(a: Any, b: Any, a_is_nan: Any, b_is_nan: Any, i: Any, j: Any) -> Any:
+        """1 if the entry b, of index j, precedes the entry a, of index i."""
+        if_incomparable = where(a_is_nan - b_is_nan, better(b_is_nan, a_is_nan), less(j, i))
+        return where(greater(a, b) + less(a, b), better(b, a), if_incomparable)
 
-    pairs = [pair for tensor in (x, is_nan, numbers) for pair in _all_pairs(tensor, axis_index)]
-    ranks = reductions_api.sum(map_entries(goes_before, *pairs), rank)
+    pairs = [pair for tensor in (x, is_nan, indices) for pair in _all_pairs(tensor, axis_index)]
+    ranks = reductions_api.sum(map_entries(precedes, *pairs), rank)
     result_ranks = LeafNode.constant(np.arange(float(k)))
     sources = [broadcast(tensor, (*x.shape, k)) for tensor in (expand_dims(ranks, rank), result_ranks)]
 
     def picks(x: Any) -> Any:
-        keys = (-x, x == x) if largest else (x, x != x)  # NaN is larger than any
+        keys = (-x, x == x) if largest else (x, x != x)  # sorted by the last key first: NaN is larger than any number
         return np.moveaxis(np.lexsort(keys, axis_index).take(range(k), axis_index), axis_index, -1)
 
     selection = mark_run_time_gather(x, equal(*sources), axis_index, picks)
     ids = [-(dimension + 1) if dimension == axis_index else dimension + 1 for dimension in range(rank)]
     dst = [rank + 1 if dimension == axis_index else dimension + 1 for dimension in range(rank)]
-    return [LinearNode("mul", dst, ids, (*ids, rank + 1), tensor, selection) for tensor in (x, numbers)]
+    return [LinearNode("mul", dst, ids, (*ids, rank + 1), tensor, selection) for tensor in (x, indices)]
 
 
 def _all_pairs(x: TensorNode, axis: int) -> list[TensorNode]:
@@ -227,19 +235,21 @@ def _all_pairs(x: TensorNode, axis: int) -> list[TensorNode]:
 
 # --- running sums and products ------------------------------------------------
 
-RUNNING = [example((2, 3), axis=1), example((3,), axis=0, exclusive=True), example((2, 3, 2), axis=1, reverse=True)]
-RUN_IN_ONNX: dict[str, Any] = {
+CUMULATIVE_EXAMPLES = [
+    example((2, 3), axis=1), example((3,), axis=0, exclusive=True), example((2, 3, 2), axis=1, reverse=True),
+]  # fmt: skip
+ONNX_CUMULATIVE: dict[str, Any] = {
     "axis": Input(1, adapt=to_scalar), "exclusive": Attribute("exclusive", 0, to_bool),
     "reverse": Attribute("reverse", 0, to_bool),
 }  # fmt: skip
-RUN_IN_TENSORFLOW: dict[str, Any] = {
+TENSORFLOW_CUMULATIVE: dict[str, Any] = {
     "axis": Input(1), "exclusive": Attribute("exclusive", False), "reverse": Attribute("reverse", False),
 }  # fmt: skip
 
 
 @tensor_operator(
-    examples=RUNNING,
-    onnx=Onnx("CumSum", **RUN_IN_ONNX, since=11), tensorflow=TensorFlow("Cumsum", **RUN_IN_TENSORFLOW),
+    examples=CUMULATIVE_EXAMPLES,
+    onnx=Onnx("CumSum", **ONNX_CUMULATIVE, since=11), tensorflow=TensorFlow("Cumsum", **TENSORFLOW_CUMULATIVE),
 )  # fmt: skip
 def cumsum(x: Tensor, axis: Axis = 0, exclusive: bool = False, reverse: bool = False) -> Any:
     """The sum of the entries up to each, or (exclusive) before each; from the end, if reversed."""
@@ -248,13 +258,13 @@ def cumsum(x: Tensor, axis: Axis = 0, exclusive: bool = False, reverse: bool = F
 
 
 @tensor_operator(
-    examples=RUNNING,
-    onnx=Onnx("CumProd", **RUN_IN_ONNX, since=26), tensorflow=TensorFlow("Cumprod", **RUN_IN_TENSORFLOW),
+    examples=CUMULATIVE_EXAMPLES,
+    onnx=Onnx("CumProd", **ONNX_CUMULATIVE, since=26), tensorflow=TensorFlow("Cumprod", **TENSORFLOW_CUMULATIVE),
 )  # fmt: skip
 def cumprod(x: Tensor, axis: Axis = 0, exclusive: bool = False, reverse: bool = False) -> Any:
     """The product of the entries up to each, or (exclusive) before each; from the end, if reversed."""
     axis_index, one = canonicalize_axis(axis, x.rank), LeafNode.constant(np.ones(x.shape))
-    beyond: Any = 1.0 - _prefixes(one, axis_index, exclusive, reverse)
+    beyond: Any = 1.0 - _prefixes(one, axis_index, exclusive, reverse)  # 1 for entries that are not in the prefix
     return reductions_api.make_reduction(_prefixes(x, axis_index, exclusive, reverse) + beyond, "mul", axis_index + 1)
 
 

@@ -1,4 +1,12 @@
-"""scatter_elements and scatter_nd: write or combine updates at indices ("places") of a tensor."""
+"""scatter_elements and scatter_nd: write updates at indices ("places") of a tensor, or combine them with its entries.
+
+    x = [1, 2, 3, 4], updates = [10, 20], places = [3, 0]       ->  [20, 2, 3, 10]
+    the same with reduction="add"                               ->  [21, 2, 3, 14]
+
+With indices that are known, scatter becomes gathers, one after the other: in the k-th, each entry that has a k-th
+update reads it (`scatter_rounds`). Additions are one scatter-add. Indices that are a tensor become a contraction with
+their one-hot.
+"""
 
 from __future__ import annotations
 
@@ -23,26 +31,26 @@ from .properties import Axis, Places, Tensor, one_of
 from .table import composition
 
 Reduction = Annotated[str, one_of("none", "add", "mul", "max", "min")]
-NOTHING = {"mul": 1.0, "max": -np.inf, "min": np.inf}
-OF_TENSORFLOW: dict[str, Any] = {
+NEUTRAL = {"mul": 1.0, "max": -np.inf, "min": np.inf}  # combined with an entry it changes nothing
+COMBINE: dict[str, Any] = {"mul": lambda a, b: a * b, "max": maximum, "min": minimum}
+TENSORFLOW_SCATTER: dict[str, Any] = {
     "operands": [0, 2], "places": Input(1), "required_values": {"bad_indices_policy": ""},
 }  # fmt: skip
-JOIN: dict[str, Any] = {"mul": lambda a, b: a * b, "max": maximum, "min": minimum}
 
 
 def _scatter_flat(x: TensorNode, updates: TensorNode, targets: Any, reduction: str) -> TensorNode:
-    """Scatter updates at flat indices of x; of several at one index the last wins, or they are combined (reduction)."""
+    """Scatter updates at flat indices of x. reduction: how they are combined with x; "none": the last update wins."""
     targets = targets.reshape(-1)
     if reduction == "add":
         return arithmetic.elementwise(OpType.add, x, scatter_add_flat(updates, targets, x.shape))
-    for is_written, turns in scatter_rounds(targets, x.size):
-        table = np.where(is_written, turns, -1)
+    for has_update, update_indices in scatter_rounds(targets, x.size):
+        table = np.where(has_update, update_indices, -1)
         if reduction == "none":
-            kept_places = np.where(table < 0, np.arange(x.size), -1)
-            x = gather_flat(x, kept_places.reshape(x.shape)) + gather_flat(updates, table.reshape(x.shape))
+            kept_entries = np.where(table < 0, np.arange(x.size), -1)
+            x = gather_flat(x, kept_entries.reshape(x.shape)) + gather_flat(updates, table.reshape(x.shape))
             continue
-        idle = LeafNode.constant(np.where(table < 0, NOTHING[reduction], 0.0).reshape(x.shape))
-        x = NonlinearNode(JOIN[reduction], x, gather_flat(updates, table.reshape(x.shape)) + idle)
+        neutral = LeafNode.constant(np.where(table < 0, NEUTRAL[reduction], 0.0).reshape(x.shape))
+        x = NonlinearNode(COMBINE[reduction], x, gather_flat(updates, table.reshape(x.shape)) + neutral)
     return x
 
 
@@ -68,27 +76,29 @@ def _check_scatter(x: Extents, updates: Extents, places: Any, axis: int) -> Exte
           Onnx("Scatter", operands=[0, 2], places=Input(1), axis=Attribute("axis", 0), since=9, until=10)],
 )  # fmt: skip
 def scatter_elements(x: Tensor, updates: Tensor, places: Places, axis: Axis = 0, reduction: Reduction = "none") -> Any:
-    """Scatter updates at indices of their own line along the axis; reduction: combine them with what is there.
+    """Write updates along an axis: y[places[i, j], j] = updates[i, j] for axis 0, and the other entries are those of x.
 
-    Places that are a tensor are all different, unless what is put there is added.
+    reduction: how an update is combined with the entry. If places are a tensor, it is "none" or "add", and with "none"
+    no place may occur twice.
     """
     axis_index = canonicalize_axis(axis, x.rank)
     if isinstance(places, TensorNode):
         return _scatter_at_run_time(x, updates, places, axis_index, reduction)
     table = arithmetic.normalize_indices(x, places, axis_index)
-    where_ = list(np.indices(table.shape))
-    where_[axis_index] = table
-    return _scatter_flat(x, updates, flat_indices(x.shape)[tuple(where_)], reduction)
+    coordinates = list(np.indices(table.shape))
+    coordinates[axis_index] = table
+    return _scatter_flat(x, updates, flat_indices(x.shape)[tuple(coordinates)], reduction)
 
 
 def _scatter_at_run_time(x: TensorNode, updates: TensorNode, places: TensorNode, axis: int, reduction: str) -> Any:
+    """scatter_elements with indices that are a tensor: contractions with their one-hot."""
     if reduction not in ("none", "add"):
         raise PropertyError(f"reduction={reduction!r} needs places that are known. Take 'add'.")
     hot, new = make_one_hot(places, x.shape[axis]), x.rank + 1
     ids = [-axis_id if axis_id == axis + 1 else axis_id for axis_id in range(1, new)]
     dst = [new if axis_id < 0 else axis_id for axis_id in ids]
 
-    def landed(values: TensorNode) -> TensorNode:
+    def scatter_add(values: TensorNode) -> TensorNode:
         result: TensorNode = LinearNode("mul", dst, ids, (*ids, new), values, hot)
         for dimension, extent in enumerate(x.shape):
             if extent > result.shape[dimension]:
@@ -96,9 +106,9 @@ def _scatter_at_run_time(x: TensorNode, updates: TensorNode, places: TensorNode,
         return result
 
     if reduction == "add":
-        return arithmetic.elementwise(OpType.add, x, landed(updates))
-    taken = landed(LeafNode.constant(np.ones(updates.shape)))
-    return NonlinearNode(where, taken, landed(updates), x)
+        return arithmetic.elementwise(OpType.add, x, scatter_add(updates))
+    is_written = scatter_add(LeafNode.constant(np.ones(updates.shape)))
+    return NonlinearNode(where, is_written, scatter_add(updates), x)
 
 
 def _check_scatter_nd(x: Extents, updates: Extents, places: Any) -> Extents:
@@ -113,17 +123,19 @@ def _check_scatter_nd(x: Extents, updates: Extents, places: Any) -> Extents:
     example((3,), (2,), places=[[2], [2]], reduction="max"), shape=_check_scatter_nd, smooth=False,
     onnx=Onnx("ScatterND", operands=[0, 2], places=Input(1), reduction=Attribute("reduction", "none", since=16),
               since=11),
-    tensorflow=[TensorFlow("TensorScatterUpdate", **OF_TENSORFLOW, reduction=Fixed("none")),
-                TensorFlow("TensorScatterAdd", **OF_TENSORFLOW, reduction=Fixed("add"))],
+    tensorflow=[TensorFlow("TensorScatterUpdate", **TENSORFLOW_SCATTER, reduction=Fixed("none")),
+                TensorFlow("TensorScatterAdd", **TENSORFLOW_SCATTER, reduction=Fixed("add"))],
 )  # fmt: skip
 def scatter_nd(x: Tensor, updates: Tensor, places: Places, reduction: Reduction = "none") -> Any:
-    """Scatter updates (entries or slices) at multi-axis indices.
+    """Write updates (entries or slices) at multi-axis indices: y[places[i, 0], places[i, 1]] = updates[i].
 
-    Places that are a tensor are all different, unless what is put there is added.
+    reduction: how an update is combined with the entry. If places are a tensor, it is "none" or "add", and with "none"
+    no place may occur twice.
     """
     if isinstance(places, TensorNode):
         merged, flat = flatten_indexed_axes(x, places)
-        news = slicing.reshape(updates, (flat.size, *merged.shape[1:]))
-        lines = arithmetic.broadcast(slicing.reshape(flat, (flat.size, *[1] * (merged.rank - 1))), news.shape)
-        return slicing.reshape(_scatter_at_run_time(merged, news, lines, 0, reduction), x.shape)
+        merged_updates = slicing.reshape(updates, (flat.size, *merged.shape[1:]))
+        column = slicing.reshape(flat, (flat.size, *[1] * (merged.rank - 1)))
+        indices = arithmetic.broadcast(column, merged_updates.shape)
+        return slicing.reshape(_scatter_at_run_time(merged, merged_updates, indices, 0, reduction), x.shape)
     return _scatter_flat(x, updates, index_array_nd(flat_indices(x.shape), places, 0), reduction)

@@ -29,7 +29,7 @@ class OperatorParameter(NamedTuple):
     default: Any
 
     def keeps(self, node: TensorNode) -> bool:
-        """Whether the property accepts a tensor whose value is known only at run time, as indices do."""
+        """Whether the property stays a tensor, whose value is known only at run time (indices may)."""
         try:
             return self.kind is not None and self.kind.take(node) is node
         except (InvalidValue, NaiveGraphError, TypeError, ValueError):
@@ -60,7 +60,7 @@ def parse_parameters(who: str, function: Callable[..., Any]) -> list[OperatorPar
                 f"be None. Is it a property? Then say its kind: {declaration}."
             )
         if kind is not None and default is not MISSING:
-            default = taken(who, OperatorParameter(parameter.name, kind, operand, default), default)
+            default = validate_property(who, OperatorParameter(parameter.name, kind, operand, default), default)
         parameters.append(OperatorParameter(parameter.name, kind, operand, default))
     return parameters
 
@@ -90,7 +90,7 @@ def _is_tensor_type(hint: Any) -> bool:
     return isinstance(hint, type) and issubclass(hint, TensorNode)
 
 
-def taken(who: str, parameter: OperatorParameter, value: Any) -> Any:
+def validate_property(who: str, parameter: OperatorParameter, value: Any) -> Any:
     """Validate and normalize a property's value. Raises PropertyError unless its kind accepts it."""
     assert parameter.kind is not None
     try:
@@ -99,9 +99,9 @@ def taken(who: str, parameter: OperatorParameter, value: Any) -> Any:
             raise InvalidValue
         return parameter.kind.take(value)
     except (InvalidValue, NaiveGraphError, TypeError, ValueError, OverflowError) as error:
-        more = f" {error}." if isinstance(error, InvalidValue) and error.args else ""
+        reason = f" {error}." if isinstance(error, InvalidValue) and error.args else ""
         raise PropertyError(
-            f"{who}: {parameter.name} is {parameter.kind.what}, not {describe_value(value)}.{more}"
+            f"{who}: {parameter.name} is {parameter.kind.what}, not {describe_value(value)}.{reason}"
         ) from None
 
 

@@ -39,17 +39,16 @@ class Operators(Mapping[str, OperatorDef]):
 
     def __init__(self) -> None:
         self.rows: dict[str, OperatorDef] = {}
-        self.elsewhere: dict[tuple[str, str], OperatorDef] = {}  # (framework, its name there) -> operator
+        self.by_foreign_name: dict[tuple[str, str], OperatorDef] = {}  # (framework, its name there) -> operator
 
     def __getitem__(self, name: str) -> OperatorDef:
         row = (self.rows.get(name) or self._rule_operator(name)) if isinstance(name, str) else None
         if row is None:
-            called = name.lower() if isinstance(name, str) else ""
-            close_names = [
-                candidate for candidate in self if called and called in candidate
-            ] or difflib.get_close_matches(called, list(self))
-            if called in names_elsewhere("package"):
-                hint = f"Write {names_elsewhere('package')[called]}."
+            lower_name = name.lower() if isinstance(name, str) else ""
+            close_names = [candidate for candidate in self if lower_name and lower_name in candidate]
+            close_names = close_names or difflib.get_close_matches(lower_name, list(self))
+            if lower_name in names_elsewhere("package"):
+                hint = f"Write {names_elsewhere('package')[lower_name]}."
             elif close_names:
                 hint = f"Did you mean {' or '.join(map(repr, close_names[:5]))}?"
             else:
@@ -75,9 +74,9 @@ class Operators(Mapping[str, OperatorDef]):
         """Look up an operator by its name in another framework. Raises OperatorNameError if there is none."""
         for rule in RULES:  # registers rules that were defined since
             self._rule_operator(rule)
-        if (framework, name) not in self.elsewhere:
+        if (framework, name) not in self.by_foreign_name:
             raise OperatorNameError(f"No operator here is {name!r} of {framework}.")
-        return self.elsewhere[framework, name]
+        return self.by_foreign_name[framework, name]
 
     def mapping(
         self, framework: str, name: str, opset: int | None = None
@@ -94,7 +93,7 @@ class Operators(Mapping[str, OperatorDef]):
         return None
 
     def add(self, row: OperatorDef) -> None:
-        """Register an operator. Raises OperatorNameError if a name, here or in another framework, is taken."""
+        """Register an operator. Raises OperatorNameError if one of its names is taken, here or in a framework."""
         if not re.fullmatch(r"[A-Za-z_]\w*", row.name):
             raise OperatorNameError(
                 f"An operator's name must be a Python name such as 'softclip', not {shortened(row.name)}."
@@ -121,7 +120,7 @@ class Operators(Mapping[str, OperatorDef]):
                 raise OperatorNameError(f"{row.name!r} is no operator of your own, and stays in the table.")
             RULES.pop(row.name, None)
             TAKEN.difference_update([row.name, *row.also])
-            self.elsewhere = {key: operator for key, operator in self.elsewhere.items() if operator is not row}
+            self.by_foreign_name = {key: other for key, other in self.by_foreign_name.items() if other is not row}
             for alias in (row.name, *row.also):
                 self.rows.pop(alias, None)
                 for home in (Arithmetic, TensorNode):
@@ -129,12 +128,12 @@ class Operators(Mapping[str, OperatorDef]):
                         delattr(home, alias)
 
     def _register(self, row: OperatorDef) -> None:
-        places = [(mapping.framework, mapping.operator) for mapping in row.mappings]
-        for key in places:
-            if self.elsewhere.get(key, row) is not row:
-                other = self.elsewhere[key].name
+        foreign_names = [(mapping.framework, mapping.operator) for mapping in row.mappings]
+        for key in foreign_names:
+            if self.by_foreign_name.get(key, row) is not row:
+                other = self.by_foreign_name[key].name
                 raise OperatorNameError(f"{row.name!r}: {key[1]} of {key[0]} is {other!r} already.")
-        self.elsewhere.update(dict.fromkeys(places, row))
+        self.by_foreign_name.update(dict.fromkeys(foreign_names, row))
         self.rows.update(dict.fromkeys([row.name, *row.also], row))
         if not isinstance(row, RuleOperator):
             TAKEN.update([row.name, *row.also])
@@ -163,14 +162,13 @@ def operators() -> Operators:
 
 
 def tensor_operator(
-    function: None = None, *, kind: str = "composition", method: bool = True, **facts: Any
+    function: None = None, *, kind: str = "composition", method: bool = True, **options: Any
 ) -> Callable[[Callable[..., Any]], OperatorDef]:
     """Define a tensor operator from a function of operands and properties that returns a tensor or several.
 
     kind: "composition"; "elementwise", whose function is of numbers; "reduction",
-    whose function is of (x, axis, keepdims); "move"; or "window". method: whether it is
-    one of tensors too. For what else a definition says, see OperatorDef. Raises OperatorNameError if
-    the name is taken.
+    whose function is of (x, axis, keepdims); "move"; or "window". method: whether tensors also get it as a
+    method. options: see OperatorDef. Raises OperatorNameError if the name is taken.
 
     >>> from naive_graph import LeafNode
     >>> @tensor_operator(shape=lambda x: x)
@@ -188,7 +186,7 @@ def tensor_operator(
                 f"tensor_operator makes a row of a function, and of a kind of {', '.join(KINDS)}, not of "
                 f"{shortened(function)} and {shortened(kind)}. Write it above a def: @tensor_operator()."
             )
-        row = KINDS[kind](function, **facts)
+        row = KINDS[kind](function, **options)
         row.kind = kind
         TABLE.add(row)
         home = Arithmetic if isinstance(row, Elementwise) else TensorNode
@@ -200,16 +198,16 @@ def tensor_operator(
     return define if function is None else define(function)
 
 
-def composition(*examples: Example, **facts: Any) -> Callable[[Callable[..., Any]], OperatorDef]:
+def composition(*examples: Example, **options: Any) -> Callable[[Callable[..., Any]], OperatorDef]:
     """Define an operator that is a composition of others, of no special kind."""
-    return tensor_operator(examples=examples, **facts)
+    return tensor_operator(examples=examples, **options)
 
 
 def make_method(row: OperatorDef, name: str) -> Callable[..., Any]:
     """A method of this name that calls the operator with `self` as its first operand."""
 
-    def method(self: Any, *given: Any, **named: Any) -> Any:
-        return row(self, *given, **named)
+    def method(self: Any, *arguments: Any, **keywords: Any) -> Any:
+        return row(self, *arguments, **keywords)
 
     method.__name__, method.__doc__, method.__signature__ = name, row.__doc__, row.__signature__  # type: ignore[attr-defined]
     method.operator = row.name  # type: ignore[attr-defined]

@@ -27,26 +27,26 @@ def check_derivative(row: Any, derivative: Callable[..., Any]) -> None:
         return
 
 
-def checked_gradients(who: str, found: Any, operands: Mapping[str, TensorNode | None]) -> list[TensorNode | None]:
-    """Validate what a custom derivative found: one tensor for each operand, of its shape, or None.
+def validate_gradients(who: str, result: Any, operands: Mapping[str, TensorNode | None]) -> list[TensorNode | None]:
+    """Validate the result of a custom derivative: one tensor for each operand, of its shape, or None.
 
     Raises ArityError, OperandError or ShapeError otherwise.
     """
-    slopes = list(found) if isinstance(found, (list, tuple)) else [found]
-    if len(slopes) != len(operands):
+    gradients = list(result) if isinstance(result, (list, tuple)) else [result]
+    if len(gradients) != len(operands):
         raise ArityError(
-            f"{who}: its derivative gives {len(slopes)} of {len(operands)} gradients, for {', '.join(operands)}. "
+            f"{who}: its derivative gives {len(gradients)} of {len(operands)} gradients, for {', '.join(operands)}. "
             "Return one for each, in their order; None for one that has none."
         )
     return [
-        None if slope is None or operand is None else _checked_gradient(who, name, operand, slope)
-        for (name, operand), slope in zip(operands.items(), slopes)
+        None if gradient is None or operand is None else _validate_gradient(who, name, operand, gradient)
+        for (name, operand), gradient in zip(operands.items(), gradients)
     ]
 
 
-def _checked_gradient(who: str, name: str, operand: TensorNode, slope: Any) -> TensorNode:
+def _validate_gradient(who: str, name: str, operand: TensorNode, gradient: Any) -> TensorNode:
     try:
-        tensor = as_tensor(slope)
+        tensor = as_tensor(gradient)
     except NaiveGraphError as error:
         raise OperandError(
             f"{who}: its derivative gives no tensor for {name}: {error} Build it of the adjoint."

@@ -75,10 +75,10 @@ def run_tasks(graph: TaskGraph, workers: int = 1) -> tuple[list[Any], TaskRun]:
 
 
 class DAGExecutionEngine:
-    """Evaluates and differentiates tensors by tasks; its numbers are those of the simple engine, bit for bit.
+    """Evaluates and differentiates tensors by tasks; its numbers are those of `t.eval()` and `t.backward()` to the bit.
 
-    workers: how many threads run tasks of one level. Array libraries let go of
-    Python's lock while they compute, so large arrays gain and small ones do not.
+    workers: how many threads run tasks of one level. Array libraries release
+    Python's global lock while they compute, so large arrays gain and small ones do not.
     `last_run` says when each task ran; draw it with `gantt(engine)`.
 
     >>> from naive_graph.tensor import DAGExecutionEngine, LeafNode
@@ -134,11 +134,11 @@ class DAGExecutionEngine:
 
     def _run(self, graph: TaskGraph, use_cached: bool) -> list[Any]:
         """Run all tasks, then cache the computed values on the nodes."""
-        check_fed(
-            missing_ancestors(
-                graph.output, lambda node: bool(node._value is not None and (use_cached or not node.reads))
-            )
-        )
+
+        def has_value(node: TensorNode) -> bool:
+            return node._value is not None and (use_cached or not node.reads)
+
+        check_fed(missing_ancestors(graph.output, has_value))
         start_tick = next(ticks)
         results, self.last_run = self._perform(graph)
         for node in ancestors([graph.output], predecessors=BACKWARD_SOURCES):

@@ -1,7 +1,7 @@
 """The task graph (DAG) of a forward and a backward run, built before anything is computed.
 
     F(v)     value               needs the values that v is computed from
-    B(v,k)   contribution        needs G(v), F(v) and the values of v's sources
+    B(v,k)   contribution        needs G(v), F(v) and those values of v's sources that have a task
     D(v,k)   custom derivative   needs G(v), F(v) and the values of the operands
     G(v)     total gradient      needs the B's and D's that reach v, youngest consumer first, then by position
 
@@ -31,11 +31,11 @@ Shares = tuple[list[int], bool]  # the B and D tasks that a G sums; whether all 
 
 
 class Key(NamedTuple):
-    """The name of a task: its kind, its node, and for B the position of the source."""
+    """The name of a task: its kind, its node, and for B and D the position of the source or operand."""
 
     kind: str  # F, G, B or D
     node: TensorNode
-    position: int = -1  # of the source, or operand
+    position: int = -1  # -1 for F and G
 
 
 class Task(NamedTuple):
@@ -86,9 +86,9 @@ class TaskGraph:
 
     def add_value(self, target: TensorNode) -> None:
         """Add the task F of a node and of all that it is computed from, where missing."""
-        for recipe in plan_evaluation(missing_ancestors(target, self.has_value), target):
-            needs = [self.number[Key("F", node)] for node in recipe.reads if not isinstance(node, SelectionNode)]
-            self.add(Key("F", recipe.node), Evaluate(recipe), needs)
+        for step in plan_evaluation(missing_ancestors(target, self.has_value), target):
+            needs = [self.number[Key("F", node)] for node in step.reads if not isinstance(node, SelectionNode)]
+            self.add(Key("F", step.node), Evaluate(step), needs)
 
     def add_contribution(self, node: TensorNode, position: int, call: Call | None = None) -> int:
         """Add the task B of a source; or D of an operand, if a call with a custom derivative is given."""
@@ -96,10 +96,10 @@ class TaskGraph:
             nodes, read = [node, *node.backward_sources], values_read(node, position)
         else:
             nodes = read = [node, *(operand for operand in call.operands if operand is not None)]
-        for each in read:
-            self.add_value(each)
+        for operand in read:
+            self.add_value(operand)
         known = tuple(filter(self.has_value, dict.fromkeys(nodes)))
-        needs = [self.number[Key("G", node)], *(self.number[Key("F", each)] for each in known)]
+        needs = [self.number[Key("G", node)], *(self.number[Key("F", operand)] for operand in known)]
         key = Key("B" if call is None else "D", node, position)
         return self.add(key, Contribute(node, position, call, known), needs)
 
@@ -174,10 +174,10 @@ def _add_backward(graph: TaskGraph, nodes: Sequence[TensorNode]) -> None:
     def contributions(node: TensorNode, adjoint: Shares) -> Iterator[Contribution[TensorNode]]:
         shares, masked = adjoint
         graph.add(Key("G", node), SumContributions(node), shares)
-        call, places, positions = targets.of(node, masked)
-        for place in places:
+        call, operand_positions, positions = targets.of(node, masked)
+        for position in operand_positions:
             assert call is not None
-            yield call.operands[place], ([graph.add_contribution(node, place, call)], False), place, None
+            yield call.operands[position], ([graph.add_contribution(node, position, call)], False), position, None
         for position in positions:
             if has_nonzero_derivative(node, position):
                 mask = not (node.direct and node.direct.back) and (masked or bool(branch(node, position)))

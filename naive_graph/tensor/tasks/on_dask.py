@@ -1,4 +1,8 @@
-"""The task graph on Dask: run by Dask's schedulers, in threads of this process or on a distributed cluster."""
+"""`DaskEngine`: runs the tasks of forward and backward on Dask, in threads of this process or on a cluster.
+
+The task graph (graph.py) becomes a Dask graph, a dict from task names to (callable, names of the tasks that it needs):
+{"F(y)": (evaluate, "F(x)"), ...}. Dask's scheduler places the tasks. Each task measures when and where it ran.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +21,12 @@ from ...core.number import shortened
 from ...errors import EngineError, EngineWarning, MissingToolError, NaiveGraphError
 from .engine import DAGExecutionEngine, TaskBar, TaskRun
 from .graph import TaskGraph
-from .serialization import packed
+from .serialization import serialize
 from .work import CachedValue, Evaluate, SentValue, Work
 
-SHORT, OVERHEAD = 0.1, 10.0  # warn about too small tasks if a run took more seconds, and more times its work
-GONE = 60  # seconds to wait while the cluster has no workers
+# Tasks are too small for Dask if a run takes more seconds than both MIN_WARNED_SECONDS and MAX_OVERHEAD times its work.
+MIN_WARNED_SECONDS, MAX_OVERHEAD = 0.1, 10.0
+MAX_SECONDS_WITHOUT_WORKERS = 60
 Get = Callable[[Mapping[str, Any], list[str]], Any]  # a Dask scheduler's `get`: (graph, keys) -> results
 
 
@@ -51,8 +56,9 @@ class DaskEngine(DAGExecutionEngine):
     def _perform(self, graph: TaskGraph) -> tuple[list[Any], TaskRun]:
         begin, run_id = time(), uuid4().hex[:8]  # Dask keeps a key's result, so each run has keys of its own
         tasks = dask_graph(graph, run_id)
+        # Values and total gradients are fetched; of contributions only the times, so that they stay on the workers.
+        times = {f"when {key}": (Measured.when, key) for key in tasks}
         wanted = [key if graph.tasks[number].key.kind in "FG" else f"when {key}" for number, key in enumerate(tasks)]
-        times = {f"when {key}": (Measured.when, key) for key in tasks}  # contributions stay on their workers
         measurements: list[Measured] = list(self._get({**tasks, **times}, wanted))
         run = TaskRun(graph, _task_bars(measurements, begin))
         self._warn_small_tasks(run, time() - begin)
@@ -60,7 +66,7 @@ class DaskEngine(DAGExecutionEngine):
 
     def _warn_small_tasks(self, run: TaskRun, waited: float) -> None:
         """Warn once if the tasks are too small to be worth sending."""
-        if self.client is not None and not self.advised and waited > max(SHORT, OVERHEAD * run.work):
+        if self.client is not None and not self.advised and waited > max(MIN_WARNED_SECONDS, MAX_OVERHEAD * run.work):
             self.advised = True
             warnings.warn(
                 f"{len(run.graph)} tasks took {1000 * waited:.0f} ms on Dask, and {1000 * run.work:.0f} ms of work: "
@@ -103,7 +109,7 @@ class Measured(NamedTuple):
         return self._replace(result=None)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _unpack_measured, (packed(tuple(self)),)
+        return _unpack_measured, (serialize(tuple(self)),)
 
 
 def _unpack_measured(data: bytes) -> Measured:
@@ -133,7 +139,7 @@ class Measure:
         if isinstance(self.work, bytes):
             return Measure, (self.work, self.threads)
         threads = max((library["num_threads"] for library in _blas().info()), default=None)
-        return Measure, (_pickle_work(self.work), threads)
+        return Measure, (_serialize_work(self.work), threads)
 
 
 @cache
@@ -144,11 +150,11 @@ def _blas() -> Any:
     return ThreadpoolController().select(user_api="blas")
 
 
-def _pickle_work(work: Any) -> bytes:
-    """Pickle a task's work; a value that is known already (Kept) is sent as the array itself (Given)."""
+def _serialize_work(work: Any) -> bytes:
+    """Pickle a task's callable; a cached value is sent as the array itself (SentValue), without its node."""
     if isinstance(work, CachedValue):
-        return packed(SentValue(work()))
-    return packed(work, work.recipe.node if isinstance(work, Evaluate) else work.node)
+        return serialize(SentValue(work()))
+    return serialize(work, work.step.node if isinstance(work, Evaluate) else work.node)
 
 
 def _task_bars(measurements: list[Measured], begin: float) -> list[TaskBar]:
@@ -166,17 +172,20 @@ def _fetch_results(client: Any, tasks: Mapping[str, Any], wanted: list[str]) -> 
 
 
 def gather_results(client: Any, futures: Any) -> Any:
-    """The results of futures. Raises LostError after GONE seconds without workers, where Dask would wait for ever."""
+    """The results of futures. Raises LostWorkersError if the cluster has no workers for too long.
+
+    Dask itself would wait for ever.
+    """
     from distributed import TimeoutError, wait
 
-    empty = 0
+    seconds_without_workers = 0
     while True:
         try:
             wait(futures, timeout=1.0)  # type: ignore[no-untyped-call]
             return client.gather(futures)
         except TimeoutError:
-            empty = 0 if client.nthreads() else empty + 1
-            if empty >= GONE:
+            seconds_without_workers = 0 if client.nthreads() else seconds_without_workers + 1
+            if seconds_without_workers >= MAX_SECONDS_WITHOUT_WORKERS:
                 client.cancel(futures)
                 raise LostWorkersError("it has no workers") from None
 

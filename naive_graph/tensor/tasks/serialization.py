@@ -1,9 +1,12 @@
 """Pickling of tasks and their results for another process, by a cloudpickle.Pickler with reducers of our own.
 
-A tensor node belongs to its process's graph and is not picklable. Instead a task is sent as plain data: its
-own node in full, and of the nodes around it only the shapes, and whether they are selections. The receiver
-rebuilds them as nodes outside any graph. A learner's own operator is sent with its functions, also from
-`__main__`. An array keeps its memory layout, on which the order of a sum, and so its last bits, depend.
+A tensor node belongs to its process's graph, so it is not picklable by itself. A task sends its own node in full: the
+equation and the array kernel. Of the nodes around it only the shapes are sent, and selections as they are. The receiver
+rebuilds them as nodes outside any graph. A user-defined operator is sent with its Python functions, even those
+of `__main__`. An array keeps its memory layout, because the order of a sum, and so its last bits, depend on it.
+
+    data = serialize(task.work, node)        in this process
+    work = pickle.loads(data)                on the worker
 """
 
 from __future__ import annotations
@@ -26,16 +29,16 @@ from ..function import Function, add_row, constant_row
 from ..index import Shape
 from ..sparse_selector import SelectionNode
 
-OWN = ("index", "op", "rule", "alpha", "selections", "function", "sources", "direct")  # attributes sent of a node
-DEFINED = ("name", "value", "partials", "domain", "kink", "symbol", "tex")  # attributes sent of a learner's operator
+NODE_ATTRIBUTES = ("index", "op", "rule", "alpha", "selections", "function", "sources", "direct")  # those that are sent
+RULE_ATTRIBUTES = ("name", "value", "partials", "domain", "kink", "symbol", "tex")  # of a user-defined operator
 
 
-def packed(thing: Any, whole: TensorNode | None = None) -> bytes:
-    """Serialize a task's work or result; `pickle.loads` reads it. whole: the node that is sent in full."""
+def serialize(value: Any, full_node: TensorNode | None = None) -> bytes:
+    """Serialize a task's callable or result; `pickle.loads` reads it. full_node: the node that is sent in full."""
     buffer = io.BytesIO()
-    sender = _pickler_class()(buffer)
-    sender.whole = whole
-    sender.dump(thing)
+    pickler = _pickler_class()(buffer)
+    pickler.full_node = full_node
+    pickler.dump(value)
     return buffer.getvalue()
 
 
@@ -43,37 +46,39 @@ def packed(thing: Any, whole: TensorNode | None = None) -> bytes:
 def _pickler_class() -> Any:
     import cloudpickle  # comes with Dask
 
-    class Sender(cloudpickle.Pickler):  # type: ignore[misc]
-        whole: TensorNode | None
+    class TaskPickler(cloudpickle.Pickler):  # type: ignore[misc]
+        full_node: TensorNode | None
 
-        def reducer_override(self, thing: Any) -> Any:
-            if isinstance(thing, TensorNode):
-                return _reduce_node(thing, thing is self.whole or thing.pickle_in_full)
-            if isinstance(thing, Rule):
-                if thing.number < BUILT_IN:
-                    return rule_named, (thing.name,)
-                return _rebuild_rule, (_pickle_definition(thing),)
-            if isinstance(thing, Function):
-                return _reduce_function(thing)
-            if type(thing) is np.ndarray and not _is_plain(thing):
-                return _reduce_array(thing)
-            return super().reducer_override(thing)
+        def reducer_override(self, value: Any) -> Any:
+            if isinstance(value, TensorNode):
+                return _reduce_node(value, value is self.full_node or value.pickle_in_full)
+            if isinstance(value, Rule):
+                if value.number < BUILT_IN:
+                    return rule_named, (value.name,)
+                return _rebuild_rule, (_serialize_definition(value),)
+            if isinstance(value, Function):
+                return _reduce_function(value)
+            if type(value) is np.ndarray and not _is_c_contiguous(value):
+                return _reduce_array(value)
+            return super().reducer_override(value)
 
-    return Sender
+    return TaskPickler
 
 
 # --- nodes ----------------------------------------------------------------------
 
 
-def _reduce_node(node: TensorNode, with_sources: bool) -> tuple[Any, ...]:
-    selection = isinstance(node, SelectionNode)
+def _reduce_node(node: TensorNode, in_full: bool) -> tuple[Any, ...]:
+    is_selection = isinstance(node, SelectionNode)
     kind = type(node)
-    if not with_sources:
-        kind = SelectionNode if selection else TensorNode
-    state = {name: value for name, value in vars(node).items() if name in OWN} if with_sources or selection else {}
+    if not in_full:
+        kind = SelectionNode if is_selection else TensorNode
+    state = {}
+    if in_full or is_selection:
+        state = {name: value for name, value in vars(node).items() if name in NODE_ATTRIBUTES}
     if node.pickle_in_full:
         state["_value"] = node._value
-    state |= {"has_structural_zeros": selection, "is_structural": node.is_structural}
+    state |= {"has_structural_zeros": is_selection, "is_structural": node.is_structural}
     return _make_node, (kind, node.shape), state
 
 
@@ -85,7 +90,7 @@ def _make_node(kind: type[TensorNode], shape: Shape) -> TensorNode:
 
 # --- functions of entries -------------------------------------------------------
 
-Row = tuple[Rule | int, Any]  # a rule and its operands, or a kind of leaf and its value
+Row = tuple[Rule | int, Any]  # a rule and its operands' rows, or a kind of leaf and its value
 
 
 def _reduce_function(function: Function) -> tuple[Any, ...]:
@@ -105,11 +110,11 @@ def _row_data(tables: Tables, row: int) -> Row:
 
 def _rebuild_function(rows: list[Row], arguments: list[int], result: int, slopes: dict[int, int | float]) -> Function:
     tables = Tables()
-    for what, content in rows:
-        if what == CONSTANT:
+    for kind, content in rows:
+        if kind == CONSTANT:
             constant_row(tables, content)
         else:
-            add_row(tables, what.number if isinstance(what, Rule) else PLACEHOLDER, content or ())
+            add_row(tables, kind.number if isinstance(kind, Rule) else PLACEHOLDER, content or ())
     function = Function(tables, arguments, result)
     for position, slope in slopes.items():
         function.slopes[position] = slope if isinstance(slope, float) else Function(tables, arguments, slope)
@@ -117,16 +122,16 @@ def _rebuild_function(rows: list[Row], arguments: list[int], result: int, slopes
 
 
 @cache
-def _pickle_definition(rule: Rule) -> bytes:
-    return packed([getattr(rule, name) for name in DEFINED])
+def _serialize_definition(rule: Rule) -> bytes:
+    return serialize([getattr(rule, name) for name in RULE_ATTRIBUTES])
 
 
 @cache
 def _rebuild_rule(definition: bytes) -> Rule:
-    """Rebuild a learner's operator in the receiving process; an existing rule of that name keeps the name."""
+    """Rebuild a user-defined operator in the receiving process; a rule that has its name already keeps the name."""
     name, value, partials, *rest = pickle.loads(definition)
     existing = RULES.get(name)
-    rule = define(name, value, partials, **dict(zip(DEFINED[3:], rest)))
+    rule = define(name, value, partials, **dict(zip(RULE_ATTRIBUTES[3:], rest)))
     RULES[name] = existing or rule
     return rule
 
@@ -135,7 +140,10 @@ def _rebuild_rule(definition: bytes) -> Rule:
 
 
 def _reduce_array(array: np.ndarray[Any, Any]) -> Any:
-    """The reduce value of a strided array: a flat copy of the memory that it spans, and its offset and strides."""
+    """The reduce value of a strided array: a flat copy of the memory that it spans, and its offset and strides.
+
+    Where a stride is negative, the lowest address of the array is that of the last index along this axis.
+    """
     steps = [stride // array.itemsize for stride in array.strides]
     if not array.size or any(stride % array.itemsize for stride in array.strides):
         return NotImplemented
@@ -150,7 +158,7 @@ def _rebuild_array(flat: Array, start: int, shape: Shape, strides: tuple[int, ..
     return as_strided(flat[start:], shape, strides, writeable=False)
 
 
-def _is_plain(array: np.ndarray[Any, Any]) -> bool:
+def _is_c_contiguous(array: np.ndarray[Any, Any]) -> bool:
     """Whether an array is C-contiguous, a layout that ordinary pickling keeps."""
     rows = [prod(array.shape[axis + 1 :]) * array.itemsize for axis in range(array.ndim)]
     return list(array.strides) == rows

@@ -5,8 +5,8 @@
     D(v,k)   the custom derivative of v's operator for its k-th operand
     G(v)     the derivative with respect to v: the sum of its consumers' contributions
 
-A work is called with the results of the tasks that it needs, in their order. It can run in another
-process; serialization.py sends it there.
+The callable of a task (its work) gets the results of the tasks that it needs, in their order. It can run in
+another process; serialization.py sends it there.
 """
 
 from __future__ import annotations
@@ -47,15 +47,15 @@ class CachedValue(NamedTuple):
 
 
 class Evaluate(NamedTuple):
-    """The work of F for a node to be computed, from the values that its recipe reads."""
+    """The work of F for a node to be computed, from the values that its step of the evaluation plan reads."""
 
-    recipe: EvalStep
+    step: EvalStep
 
     def __call__(self, *values: Array) -> Array:
-        computed_sources = [node for node in self.recipe.reads if not isinstance(node, SelectionNode)]
+        computed_sources = [node for node in self.step.reads if not isinstance(node, SelectionNode)]
         value_by_node = dict(zip(computed_sources, values))
         with np.errstate(all="ignore"):  # the error state is per thread
-            return computed(self.recipe, _lookup(value_by_node))
+            return computed(self.step, _lookup(value_by_node))
 
 
 class Contribute(NamedTuple):

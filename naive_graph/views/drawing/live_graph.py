@@ -33,15 +33,15 @@ def step_of(trainer: type[Trainer]) -> Callable[..., tuple[Any, ...]]:
     """A trainer's update rule as a page calls it: with weight, gradient, rate, step number and the trainer's state."""
 
     def step(w: Any, g: Any, rate: Any, t: Any, *memory: Any) -> tuple[Any, ...]:
-        settings = {"rate": rate} if "rate" in trainer.called else {}
-        return trainer.rule(w, g, *memory, **settings, **({"t": t} if trainer.counts else {}))
+        settings = {"rate": rate} if "rate" in trainer.attribute_of else {}
+        return trainer.rule(w, g, *memory, **settings, **({"t": t} if trainer.takes_step_number else {}))
 
     return step
 
 
 # Each trainer's formula, how many numbers it remembers of a weight, and the rate that a page begins with.
 TRAINERS = {
-    name: (step_of(entry.trainer), entry.trainer.memories, entry.page_rate)
+    name: (step_of(entry.trainer), entry.trainer.state_count, entry.page_rate)
     for name, entry in optimizers.TRAINERS.items()
 }
 

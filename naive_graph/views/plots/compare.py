@@ -14,7 +14,7 @@ from ...errors import HistoryError, TrainingError
 from ...graph.formatting import align_columns
 from ...graph.graph import Graph
 from ...graph.nodes import Variable
-from ...training.compare_optimizers import Make, Path, default_trainers, resolve_surface, run_trainers
+from ...training.compare_optimizers import MakeTrainer, Path, default_trainers, resolve_surface, run_trainers
 from ...training.surfaces import DescentSurface
 from ..drawing.picture import checked_path, save_atomically
 from ..theme import LIGHT, LINE, SERIES, format_number
@@ -45,7 +45,7 @@ TALLEST = 7.4  # inches, without a title
 
 
 def compare(
-    trainers: Mapping[str, Make] | Sequence[Make] | None = None,
+    trainers: Mapping[str, MakeTrainer] | Sequence[MakeTrainer] | None = None,
     f: str | Callable[[Any, Any], Any] = "rosenbrock",
     start: Sequence[float] | None = None,
     steps: int = 200,
@@ -71,7 +71,7 @@ def compare(
     return Comparison(name, ground, run_trainers(_trainer_factories(trainers), ground, begin, steps))
 
 
-def _trainer_factories(trainers: Mapping[str, Make] | Sequence[Make] | None) -> Mapping[str, Make]:
+def _trainer_factories(trainers: Mapping[str, MakeTrainer] | Sequence[MakeTrainer] | None) -> Mapping[str, MakeTrainer]:
     if trainers is None:
         return default_trainers()
     makers = trainers.values() if isinstance(trainers, Mapping) else trainers

@@ -12,13 +12,13 @@ from naive_graph.tensor.operators.table import TABLE
 def table_apart():
     """The table as it was, when the test ends."""
     list(operators())  # rows of the scalar catalogue are made when they are asked for
-    rows, elsewhere, taken, rules = dict(TABLE.rows), dict(TABLE.elsewhere), set(TAKEN), set(RULES)
+    rows, elsewhere, taken, rules = dict(TABLE.rows), dict(TABLE.by_foreign_name), set(TAKEN), set(RULES)
     yield
     for name in TABLE.rows.keys() - rows.keys():
         for home in TensorNode.__mro__[:2]:
             if name in vars(home):
                 delattr(home, name)
-    TABLE.rows, TABLE.elsewhere = rows, elsewhere
+    TABLE.rows, TABLE.by_foreign_name = rows, elsewhere
     TAKEN.intersection_update(taken)
     for name in RULES.keys() - rules:
         del RULES[name]

@@ -92,4 +92,4 @@ def test_places_inside_are_counted_without_looking_at_each(extent, size, stride,
     one = SlidingWindow((extent + before + after - reach) // stride + 1, size, stride, dilation, before, after)
     ends = (0, before + extent + after) if padding else (before, before + extent)
     due = [sum(ends[0] <= p * stride + k * dilation < ends[1] for k in range(size)) for p in range(one.out)]
-    assert one.counts(extent, padding).tolist() == due
+    assert one.count_entries(extent, padding).tolist() == due

@@ -124,13 +124,13 @@ def test_tasks_find_its_bits(row):
 
 def test_its_task_travels_as_bytes(row):
     pytest.importorskip("cloudpickle")
-    from naive_graph.tensor.tasks.serialization import packed
+    from naive_graph.tensor.tasks.serialization import serialize
     from naive_graph.tensor.tasks.work import ONE, Contribute
 
     graph = DAGExecutionEngine().tasks(ExampleCall(row, row.examples[0]).loss())
     work = next(task.work for task in graph.tasks if isinstance(task.work, Contribute) and task.work.call)
     values = [np.ones(node.shape) * 0.5 for node in work.known]
-    sent = pickle.loads(packed(work, work.node))
+    sent = pickle.loads(serialize(work, work.node))
     assert np.array_equal(sent(ONE, *values).sum, work(ONE, *values).sum)
 
 

@@ -137,7 +137,7 @@ def test_a_wrong_composition_breaks_a_tick():
 
     broken = doubled.check().broken
     assert next(iter(broken)) == "derivative in reverse mode"
-    assert broken["derivative in forward mode"].startswith("beside reverse mode's it is off by ")
+    assert broken["derivative in forward mode"].startswith("reverse mode, compared with forward mode, is off by ")
     with pytest.raises(ng.errors.GradientCheckError, match="NO   derivative"):
         doubled.check().require()
 
