@@ -7,15 +7,13 @@ reverse sweep, second derivatives (forward over reverse). No derivative formula 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..core.did_you_mean import explains
 from ..core.interpreters.dual import DualNumber, slope_of
 from ..core.lock import GUARD
 from ..core.number import as_list, number, shortened
-from ..core.optional_deps import GcPause
 from ..core.plan import Plan, plan_for
 from ..core.progress import with_progress
 from ..core.sweep import differentiate, evaluate
@@ -44,23 +42,12 @@ def gradients(y: Node, wrt: Node | Iterable[Node]) -> Any:
     one = isinstance(wrt, Node)
     chosen = [wrt] if isinstance(wrt, Node) else as_list(wrt, "gradients", "a node or a list of nodes")
     tables = CURRENT.tables
-    with tables.lock, GUARD, gc_paused():
+    with tables.lock, GUARD:
         plan, steps = _plan(tables, [y], chosen, "gradients")
         expressions, answers = derived_expressions(tables, plan, steps)
         nodes = expressions.to_nodes(answers)
         expressions.close()
     return nodes[0] if one else nodes
-
-
-@contextmanager
-def gc_paused() -> Iterator[None]:
-    """Turn garbage collection off: it would traverse all expressions again and again, and none is garbage."""
-    block = GcPause()
-    try:
-        with block:
-            yield
-    finally:
-        block.__exit__()  # in case a Ctrl-C came before the block began, or in its exit
 
 
 def derived_expressions(tables: Tables, plan: Plan, steps: Sequence[int | None]) -> tuple[Expressions, list[Any]]:
@@ -87,7 +74,7 @@ def tangents(x: Node, outputs: Node | Iterable[Node]) -> Any:
     if tensors := [output for output in chosen if is_tensor(output)]:
         return type(tensors[0]).tangents(x, outputs)
     tables = CURRENT.tables
-    with tables.lock, GUARD, gc_paused():
+    with tables.lock, GUARD:
         plan, (start,) = _plan(tables, chosen, [x], "tangents")
         expressions = Expressions(tables)
         duals = _seed_duals(tables, plan, {start: 1.0}, _expressions_of(expressions, plan))
