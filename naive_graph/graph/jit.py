@@ -18,19 +18,20 @@ from __future__ import annotations
 
 import ctypes
 from array import array
+from collections import defaultdict
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 from ..core.background import BackgroundTask
 from ..core.plan import Plan, plan_for
-from ..core.rules import BY_NUMBER
 from ..core.sweep import Evaluated, Finished, forward_sweep, reverse_sweep
 from ..core.tables import CONSTANT, Tables
 from ..engines.llvm.compile import compiled, place
 from ..engines.llvm.emit import NotCompilable
 from ..engines.llvm.functions import Module, StraightLineFunction
 from ..engines.select import LARGEST, Setting, engine_named, is_short
+from .run_checks import absorbed_adjoints, absorbed_values
 
 KEY, COMING = "quick", "quick, when its code is there"
 PARAMETERS = "ptr %values, ptr %adjoints, ptr %staged"
@@ -144,8 +145,10 @@ def emit_sweeps(tables: Tables, whole: Plan, plan: Plan) -> StraightLineFunction
                 nonfinite = _add_nonfinite(nonfinite, event.value)
             code.forget_old_results()
     value_of = dict(zip(whole.rows, registers, strict=True))
-    _absorbed_values(tables, whole, code, value_of)
-    adjoints: dict[int, Any] = {}
+    for row in absorbed_values(whole, tables.operators, value_of):
+        code.store("staged", row, value_of[row])
+        code.forget_old_results()
+    adjoints: dict[int, Any] = defaultdict(float)
     values = [value_of[row] for row in plan.rows]
     for reverse_event in reverse_sweep(plan, values, dict.fromkeys(plan.targets, 1.0), plan.varies()):
         if isinstance(reverse_event, Finished):
@@ -153,33 +156,11 @@ def emit_sweeps(tables: Tables, whole: Plan, plan: Plan) -> StraightLineFunction
             adjoints[reverse_event.row] = reverse_event.adjoint
             nonfinite = _add_nonfinite(nonfinite, reverse_event.adjoint)
             code.forget_old_results()
-    _absorbed_adjoints(tables, plan, code, value_of, adjoints)
-    code.store("staged", len(tables), nonfinite)
-    return code
-
-
-def _absorbed_values(tables: Tables, plan: Plan, code: StraightLineFunction, value_of: dict[int, Any]) -> None:
-    """Emit the values of absorbed rows, as `run_checks.commit_values` computes them."""
-    made = {absorber: (row, *operands[count:]) for absorber, row, operands, count in plan.absorbed}
-    for _, row, operands, count in reversed(plan.absorbed):
-        if row not in value_of:
-            parts = made.get(row, operands[:count])
-            value_of[row] = BY_NUMBER[tables.operators[row]](*[value_of[part] for part in parts])
-            code.store("staged", row, value_of[row])
-            code.forget_old_results()
-
-
-def _absorbed_adjoints(
-    tables: Tables, plan: Plan, code: StraightLineFunction, value_of: dict[int, Any], adjoints: dict[int, Any]
-) -> None:
-    """Emit the adjoints of absorbed rows, as `run_checks.commit_grads` does: as their absorbers' first operands."""
-    for absorber, row, operands, count in plan.absorbed:
-        xs = [value_of[each] for each in (row, *operands[count:])]
-        wanted = [True] + [False] * (len(xs) - 1)
-        partial = BY_NUMBER[tables.operators[absorber]].partials_at(xs, value_of[absorber], wanted)[0]
-        adjoints[row] = adjoints.get(row, 0.0) + adjoints[absorber] * partial
+    for row in absorbed_adjoints(plan, tables.operators, value_of, adjoints):
         code.store("adjoints", row, adjoints[row])
         code.forget_old_results()
+    code.store("staged", len(tables), nonfinite)
+    return code
 
 
 def _add_nonfinite(nonfinite: Any, x: Any) -> Any:

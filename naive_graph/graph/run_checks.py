@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import warnings
 from array import array
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import accumulate
 from math import isfinite
 from typing import Any
 
@@ -84,16 +84,31 @@ def commit_values(tables: Tables, plan: Plan, values: Sequence[float], fed: Mapp
     for row, rule, value in zip(plan.rows, plan.rules, values):
         if rule is not None:
             column[row], stamps[row] = value, now
-    operators = tables.operators
-    folds: dict[int, list[float]] = {}
-    for absorber, row, operands, count in plan.absorbed:  # the partial results of a left fold are their values
-        fold = folds.get(absorber)
-        if fold is None:
-            fold = list(accumulate([column[operand] for operand in operands], BY_NUMBER[operators[absorber]].value))
-        folds[row] = fold
-        column[row], stamps[row] = fold[count - 1], now
+    for row in absorbed_values(plan, tables.operators, column):
+        stamps[row] = now
     all_rows = slice(0, len(column))
     tables._values[all_rows], tables._stamps[all_rows] = column, stamps  # no function is called: both or neither
+
+
+def absorbed_values(plan: Plan, operators: Sequence[int], values: Any) -> Iterator[int]:
+    """Compute the values of absorbed rows, the oldest first; yields each row. values: by row, those of the plan set."""
+    operands_of: dict[int, Sequence[int]] = {}  # as they were drawn: the absorbed row, then those added to it
+    for absorber, row, operands, count in plan.absorbed:
+        operands_of.setdefault(row, operands[:count])
+        operands_of[absorber] = [row, *operands[count:]]
+    for row in dict.fromkeys(row for _, row, _, _ in reversed(plan.absorbed)):
+        values[row] = BY_NUMBER[operators[row]](*[values[operand] for operand in operands_of[row]])
+        yield row
+
+
+def absorbed_adjoints(plan: Plan, operators: Sequence[int], values: Any, adjoints: Any) -> Iterator[int]:
+    """Add to absorbed rows' adjoints as if each still were its absorber's first operand; yields each row."""
+    for absorber, row, operands, count in plan.absorbed:
+        xs = [values[row], *[values[operand] for operand in operands[count:]]]
+        wanted = [True] + [False] * (len(xs) - 1)
+        partial = BY_NUMBER[operators[absorber]].partials_at(xs, values[absorber], wanted)[0]
+        adjoints[row] += adjoints[absorber] * partial
+        yield row
 
 
 def check_results(tables: Tables, results: Sequence[int]) -> None:
@@ -143,13 +158,7 @@ def commit_grads(tables: Tables, plan: Plan, adjoints: Sequence[float], accumula
     grads = [0.0] * len(tables)
     for row, adjoint in zip(plan.rows, adjoints):
         grads[row] = adjoint
-    operators, values = tables.operators, tables.values
-    for absorber, row, operands, count in plan.absorbed:  # as if the row still were the absorber's first operand
-        partials: Any = BY_NUMBER[operators[absorber]].partials  # one function: rules that merge are variadic
-        xs = [values[row]]
-        for operand in operands[count:]:
-            xs.append(values[operand])
-        grads[row] += grads[absorber] * partials(xs, values[absorber])[0]
+    deque(absorbed_adjoints(plan, tables.operators, tables.values, grads), maxlen=0)
     replace_grads(tables, array("d", grads), accumulate)
 
 
