@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Never
 
+from ..errors import OperandError
 from .did_you_mean import describe_misfit
 from .numpy_protocol import OBJECT_ARRAY_METHODS, rule_and_operands_for
-from .rules import RULES, Arithmetic
+from .rules import OF_A_LIST, RULES, Arithmetic
 
 
 def method_of(name: str) -> Callable[..., Any]:
     def method(self: Any, *others: Any, **unknown: Never) -> Any:
         if unknown:
+            if name in OF_A_LIST:  # np.mean(x) calls x.mean(axis=None)
+                raise OperandError(OF_A_LIST[name])
             raise describe_misfit(method, (self, *others), unknown)
         return RULES[name](self, *others)
 

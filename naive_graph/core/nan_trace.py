@@ -17,20 +17,20 @@ def explain_forward(tables: Tables, plan: Plan, values: Sequence[float]) -> str:
     """Name the first node that became infinite or NaN in a forward run."""
     for step in plan.leaves():
         if not isfinite(values[step]):
-            return explain_leaf(tables, plan.rows[step], values[step])
+            return _explain_leaf(tables, plan.rows[step], values[step])
     for event in forward_sweep(plan, list(values)):
         if isinstance(event, Evaluated) and not isfinite(event.value):
-            return explain_call(tables, event.row, event.rule, event.operands, event.value)
+            return _explain_call(tables, event.row, event.rule, event.operands, event.value)
     raise AssertionError("explain_forward is called only when a value is not finite")
 
 
-def explain_leaf(tables: Tables, row: int, value: float) -> str:
+def _explain_leaf(tables: Tables, row: int, value: float) -> str:
     """Message: a leaf's value is infinite or NaN."""
     how = "was fed" if tables.operators[row] == PLACEHOLDER else "holds"
     return f"Forward: {tables.label(row)} {how} {value}, made on {tables.origin(row)}. {REMEDY}"
 
 
-def explain_call(tables: Tables, row: int, rule: Rule, operands: Sequence[float], value: float) -> str:
+def _explain_call(tables: Tables, row: int, rule: Rule, operands: Sequence[float], value: float) -> str:
     """Message: an operator's result is infinite or NaN."""
     call = f"{rule.name}({_numbers(operands)}) = {value}"
     return f"Forward: {tables.label(row)} gave {call}, written on {tables.origin(row)}. {REMEDY}"
@@ -43,9 +43,9 @@ def explain_value(tables: Tables, plan: Plan, values: Sequence[float], step: int
     """
     row, rule, value = plan.rows[step], plan.rule(step), values[step]
     if rule is None:
-        return explain_leaf(tables, row, value)
+        return _explain_leaf(tables, row, value)
     if not samples:
-        return explain_call(tables, row, rule, [values[operand] for operand in plan.operands(step)], value)
+        return _explain_call(tables, row, rule, [values[operand] for operand in plan.operands(step)], value)
     gave = f"{value} over {samples} samples, each of them finite"
     return f"Forward: {tables.label(row)} gave {gave}, written on {tables.origin(row)}. {REMEDY}"
 
@@ -60,11 +60,11 @@ def explain_backward(
             consumer = step_of[event.consumer]
             rule = plan.rule(consumer)
             assert rule is not None  # only operators contribute
-            return explain_share(tables, event, rule, [values[operand] for operand in plan.operands(consumer)])
+            return _explain_share(tables, event, rule, [values[operand] for operand in plan.operands(consumer)])
     raise AssertionError("explain_backward is called only when a gradient is not finite")
 
 
-def explain_share(tables: Tables, event: Contributed, rule: Rule, operands: Sequence[float]) -> str:
+def _explain_share(tables: Tables, event: Contributed, rule: Rule, operands: Sequence[float]) -> str:
     """Message: a contribution made a gradient infinite or NaN. rule, operands: the consumer's."""
     return (
         f"Backward: the gradient of {tables.label(event.row)} became {event.total} at "

@@ -212,8 +212,8 @@ class Edges:
         self.begins = [0, *accumulate(self.degrees)]
         sources, targets = self.sources, self.targets
         if tables.edge_edits:  # edges drawn by hand need not be in row order
-            by_row = sorted(range(len(targets)), key=targets.__getitem__)
-            sources, targets = [sources[edge] for edge in by_row], [targets[edge] for edge in by_row]
+            in_row_order = sorted(range(len(targets)), key=targets.__getitem__)
+            sources, targets = [sources[edge] for edge in in_row_order], [targets[edge] for edge in in_row_order]
         merging = [edge for edge, source in enumerate(sources) if source < 0]
         self.absorbers, self.absorbed = [targets[edge] for edge in merging], [~sources[edge] for edge in merging]
         flat, begins, done = [], self.begins, 0

@@ -123,9 +123,9 @@ def pullback(
     def contributions(step: int, adjoint: Value) -> Iterable[Contribution[int]]:
         adjoints[step] = unmask_adjoint(adjoint) if type(adjoint) is Masked else adjoint
         rule = rules[step]
-        return () if rule is None or not wanted[step] else shares(step, rule, adjoint)
+        return () if rule is None or not wanted[step] else contribute(step, rule, adjoint)
 
-    def shares(step: int, rule: Rule, adjoint: Value) -> Iterator[Contribution[int]]:
+    def contribute(step: int, rule: Rule, adjoint: Value) -> Iterator[Contribution[int]]:
         operands = operand_steps[starts[step] : starts[step + 1]]
         xs, result = [values[operand] for operand in operands], values[step]
         if callable(rule.partials):  # variadic: one function gives all partials
