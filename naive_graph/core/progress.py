@@ -99,32 +99,7 @@ def _settings(total: int | None) -> dict[str, Any]:
 explain_calls(Progress)
 
 
-class ProgressBar:
-    """A reporter for a training loop: steps, loss and rate on one line of standard error.
-
-    Shown where `progress` would be, silent elsewhere. Close it, or use `with`.
-    """
-
-    def __init__(self, total: int | None = None, label: str = "training") -> None:
-        tqdm = _tqdm() if shows_bars() else None
-        self.bar: Any = None if tqdm is None else tqdm(desc=label, **_settings(total))
-
-    def __call__(self, **numbers: float) -> None:
-        if self.bar is not None:
-            self.bar.set_postfix({name: f"{value:.4g}" for name, value in numbers.items()}, refresh=False)
-            self.bar.update()
-
-    def move_to(self, steps: int) -> None:
-        """Set the number of finished steps."""
-        if self.bar is not None:
-            self.bar.update(steps - self.bar.n)
-
-    def close(self) -> None:
-        if self.bar is not None:
-            self.bar.close()
-
-    def __enter__(self) -> ProgressBar:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+def open_bar(total: int, label: str) -> Any:
+    """tqdm's bar for a loop that counts its own steps; None where `progress` would be silent. Close it after."""
+    tqdm = _tqdm() if shows_bars() else None
+    return None if tqdm is None else tqdm(desc=label, **_settings(total))

@@ -20,7 +20,7 @@ import numpy as np
 from ..core.background import BackgroundTask
 from ..core.number import number
 from ..core.plan import ancestors
-from ..core.progress import ProgressBar
+from ..core.progress import open_bar
 from ..core.rules import RULES, Arithmetic
 from ..core.tables import CONSTANT, PLACEHOLDER, VARIABLE, Tables
 from ..engines.llvm.emit import NotCompilable
@@ -221,9 +221,9 @@ def descend(answers: ReferenceBackend, inputs: Inputs, rule: Any, steps: Any, he
             took = perf_counter() - since
             chunk = _next(chunk, took)
             if bar is None and took > LONGEST / 32:
-                bar = ProgressBar(len(history), "minimize")
+                bar = open_bar(len(history), "minimize")
             if bar is not None:
-                bar.move_to(done)
+                bar.update(done - bar.n)
     except KeyboardInterrupt as stop:
         _finish(answers, inputs, way, history[:done], keep)
         stop.add_note(f"minimize: stopped after {done:,} of {len(history):,} steps, whose weights are kept.")
