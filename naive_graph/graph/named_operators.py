@@ -105,12 +105,14 @@ class ByName(Named):
     @classmethod
     def sum(cls, operands: Iterable[Any]) -> Node:
         """One node that adds all the operands, however many."""
-        return _build_operator("add", as_list(operands, "Graph.sum", "a list of numbers or nodes"), 0.0)
+        terms = as_list(operands, "Graph.sum", "a list of numbers or nodes")
+        return build(RULES["add"], terms) if terms else Constant(0.0)
 
     @classmethod
     def prod(cls, operands: Iterable[Any]) -> Node:
         """One node that multiplies all the operands, however many."""
-        return _build_operator("mul", as_list(operands, "Graph.prod", "a list of numbers or nodes"), 1.0)
+        factors = as_list(operands, "Graph.prod", "a list of numbers or nodes")
+        return build(RULES["mul"], factors) if factors else Constant(1.0)
 
     @classmethod
     def softmax(cls, xs: Iterable[Any]) -> Any:
@@ -119,7 +121,7 @@ class ByName(Named):
             return softmax(xs)
         operands = as_list(xs, "'softmax'", "a list of numbers or nodes")
         checked = [x if isinstance(x, Arithmetic) else number(x, "'softmax'") for x in operands]
-        return softmax([_operand(x) for x in checked])
+        return softmax([x if isinstance(x, Arithmetic) else Constant(x) for x in checked])
 
 
 def _frame(operator: str, arity: int) -> Rule:
@@ -138,19 +140,6 @@ def _apply_rule(rule: Rule, *operands: Any) -> Any:
     return rule(*operands) if has_node else build(rule, operands)
 
 
-def _operand(x: Any) -> Any:
-    return x if isinstance(x, Arithmetic) else Constant(x)
-
-
-def _stand_in(value: Any) -> Any:
-    """1.0 for a node, to check arguments with numbers only; anything else as it is."""
-    return 1.0 if isinstance(value, Arithmetic) else value
-
-
-def _build_operator(operator: str, operands: list[Any], nothing: float) -> Node:
-    return build(RULES[operator], operands) if operands else Constant(nothing)
-
-
 def method_of(rule: Rule) -> Any:
     """The rule as a class method of `Graph`."""
 
@@ -164,11 +153,8 @@ def method_of(rule: Rule) -> Any:
 
 def _method_composed(composition: Callable[..., Any]) -> Any:
     def method(cls: type[ByName], x: Any, *properties: Any, **named: Any) -> Any:
-        if not isinstance(x, Arithmetic):
-            # Try it with numbers first: wrong arguments raise before x becomes a node.
-            others = {key: _stand_in(value) for key, value in named.items()}
-            composition(x, *map(_stand_in, properties), **others)
-        return composition(_operand(x), *properties, **named)
+        result = composition(x, *properties, **named)  # wrong arguments raise before a number becomes a node
+        return result if isinstance(result, Arithmetic) else composition(Constant(x), *properties, **named)
 
     method.__name__, method.__doc__ = composition.__name__, composition.__doc__
     method.__qualname__ = f"Graph.{composition.__name__}"

@@ -220,15 +220,12 @@ class _FunctionTranslator:
         if name == "div":
             one, two = (self.expression(operand) for operand in operands)
             return f"{parenthesized(one, PRODUCT)} / {parenthesized(two, UNARY)}"
-        arguments = [
-            f"n, {self.code_of(operand)}" if self.is_c and self._is_array(operand) else self.code_of(operand)
-            for operand in operands
-        ]
+        arguments = []
+        for operand in operands:
+            is_array = isinstance(operand, ast.Name) and operand.id in self.array_parameters
+            length = "n, " if self.is_c and is_array else ""  # C needs it
+            arguments.append(length + self.code_of(operand))
         if name in self.language.library:
             return f"{self.language.library[name]}({', '.join(arguments)})"
         self.callees[name] = None
         return f"ng_{name}({', '.join(arguments)})"
-
-    def _is_array(self, node: ast.expr) -> bool:
-        """Whether it is a list, which C needs with its length."""
-        return self.is_c and isinstance(node, ast.Name) and node.id in self.array_parameters
