@@ -104,8 +104,6 @@ class Plan:
         return [step for step, kind in enumerate(self.kinds) if kind < 0]
 
     def placeholders(self) -> list[int]:
-        if PLACEHOLDER not in self.kinds:
-            return []
         return [step for step, kind in enumerate(self.kinds) if kind == PLACEHOLDER]
 
     def varies(self) -> list[bool]:

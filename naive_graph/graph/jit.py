@@ -119,12 +119,10 @@ def _compiled_step(tables: Tables, rows: Sequence[int]) -> CompiledStep | None:
     """The step, still without machine code; None if the graph does not qualify."""
     plan, full_plan = plan_for(tables, rows), plan_for(tables)
     simple = (
-        engine_named(Setting.default) in (None, "compiled")
-        and len(plan.targets) == 1
+        len(plan.targets) == 1
         and plan.kinds[plan.targets[0]] >= 0
         and is_short(full_plan, LARGEST)
         and not full_plan.placeholders()
-        and len(tables.values) == len(tables.stamps) == len(tables)
     )
     return CompiledStep(tables, full_plan, plan) if simple else None
 

@@ -6,6 +6,8 @@ operands of partial times slope (the chain rule).
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import add
 from typing import Any
 
 from ..catalogue import where
@@ -40,10 +42,8 @@ class DualNumber(Arithmetic):
 
 
 def _chain_rule(moving: list[tuple[Any, Any]]) -> Any:
-    total = None
-    for partial, slope in moving:
-        total = partial * slope if total is None else total + partial * slope
-    return total
+    contributions = [partial * slope for partial, slope in moving]
+    return reduce(add, contributions) if contributions else None
 
 
 def _select_slope(moving: list[tuple[Any, Any]]) -> Any:
