@@ -40,12 +40,11 @@ PARAMETERS = "ptr %values, ptr %adjoints, ptr %staged"
 class CompiledStep:
     """Both sweeps over a graph's tables, as one compiled call.
 
-    row: the result whose gradients are computed. They go into that one of two columns that
-    is not visible now, and become visible in `backward`. If anything is
-    infinite or NaN nothing is written, and the usual path reports what went wrong.
+    row: the result whose gradients are computed. They go into a column of our own, which `backward` copies. If
+    anything is infinite or NaN no value is written, and the usual path reports what went wrong.
     """
 
-    __slots__ = ("code", "columns", "fresh", "held", "packed", "pending", "row", "run", "tables", "whole")
+    __slots__ = ("adjoints", "code", "fresh", "held", "packed", "row", "run", "tables", "whole")
 
     def __init__(self, tables: Tables, whole: Plan, plan: Plan) -> None:
         code = emit_sweeps(tables, whole, plan)
@@ -54,15 +53,11 @@ class CompiledStep:
         self.whole = sorted(plan.rows) == sorted(whole.rows)  # whether the result depends on every other row
         size = len(tables)
         staged = array("d", bytes(8 * (size + 1)))
-        self.columns = [array("d", bytes(8 * size)) for _ in range(2)]
-        table_columns: tuple[Any, ...] = (tables.values, tables.stamps)
-        words = [
-            array("q", map(place, [table_columns[0], column, staged, table_columns[1]])) for column in self.columns
-        ]
+        self.adjoints = array("d", bytes(8 * size))
+        words = array("q", map(place, [tables.values, self.adjoints, staged, tables.stamps]))
         # Keeps the arrays alive while their addresses are in use; a column with a view on it is not moved.
-        self.held = (staged, words, *[memoryview(column) for column in (*table_columns, *self.columns)])
-        self.packed = [*map(place, words)]
-        self.pending, self.fresh = 0, -1  # the column that the last gradients went to, and their run
+        self.held = (staged, words, memoryview(tables.values), memoryview(tables.stamps))
+        self.packed, self.fresh = place(words), -1  # fresh: the run that the gradients are of
 
     def is_ready(self) -> bool:
         """Whether the machine code is ready; with "compiled" as the default engine, wait for it."""
@@ -77,10 +72,9 @@ class CompiledStep:
         tables = self.tables
         now = tables.clock
         tables.clock = now + 1
-        column = 1 if tables.grads is self.columns[0] else 0
-        if self.run(self.packed[column], now):
+        if self.run(self.packed, now):
             return False
-        self.pending, self.fresh = column, now
+        self.fresh = now
         return True
 
     def matches(self, targets: Any) -> bool:
@@ -98,7 +92,7 @@ class CompiledStep:
         tables = self.tables
         if tables.written > self.fresh or not self.own(node):
             return False
-        tables.grads, tables.grads_are_zero = self.columns[self.pending], False
+        tables.grads, tables.grads_are_zero = self.adjoints[:], False
         return True
 
 
