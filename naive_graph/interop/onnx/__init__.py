@@ -9,13 +9,12 @@ import_graph        build each step by the operator of ours that is mapped to it
 import_rules        operators that need more than a mapping; the larger ones have their own files:
                     windows, interpolation, control_flow
 network             `from_onnx`, and the network that it returns
+sequential_layers   a chain of operators read as a Sequential
 
 Writing:
-export_values       tracer values whose arithmetic writes ONNX nodes; inputs, weights and constants
-export_graph        builders of graphs and local functions; scalar rules as ONNX operators
-export_rules        export rules for operators whose mapping does not suffice, and for nodes without an operator call
+export_graph        the graph that is written: values whose arithmetic writes ONNX nodes; local functions
+export_rules        rows: an operator whose mapping does not suffice, a kind of node, a layer of a Sequential
 dynamic_axes        dynamic axes as named dimensions
-sequential_layers   a Sequential, one node for each layer; and a chain of operators read as a Sequential
 export              `to_onnx`: all nodes in order
 custom_ops          operators that ONNX lacks: written as local functions, restored on import
 """

@@ -23,6 +23,7 @@ from ...tensor.operators.table import TABLE
 
 DOMAIN = "naive_graph"  # ONNX domain of the local functions
 PARAMETERS = f"{DOMAIN}.parameters"  # metadata key: the names of the trainable weights
+SETTINGS = f"{DOMAIN}.sequential"  # metadata key: how a Sequential is trained
 
 
 def describe_call(operator: str, inputs: Sequence[Any], operands: Sequence[Any], properties: Mapping[str, Any]

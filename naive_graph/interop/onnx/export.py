@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from onnx import GraphProto, ModelProto, defs, helper
+from onnx import GraphProto, ModelProto, TensorProto, defs, helper
 
 from ...core.files import path_of, write_atomically
 from ...core.number import shortened
@@ -26,6 +26,7 @@ from ...errors import ExportError
 from ...graph.nodes import Node, Operator
 from ...sequential.network import Network as Layers
 from ...tensor.base import Call, TensorNode
+from ...tensor.differentiate import ancestors
 from ...tensor.nodes import LeafNode, LeafType
 from ...tensor.operators.families import RuleOperator
 from ...tensor.operators.moves import transpose
@@ -33,19 +34,26 @@ from ...tensor.operators.operator_def import OperatorDef
 from ...tensor.sparse_selector import SelectionNode
 from ...training.model import Model, ParameterLeaf
 from ..network import ImportedNetwork, InputLeaf, Sizes
-from .custom_ops import DOMAIN, custom_name, describe_call
+from .custom_ops import DOMAIN, PARAMETERS, SETTINGS, custom_name, describe_call
 from .dynamic_axes import Written, write_with_dynamic_axes
-from .export_graph import GraphBuilder, ModelBuilder, function, graph
-from .export_rules import export_call, export_node
-from .export_values import DOUBLE, FLOAT, ExportRefused, InputValue, StoredValue, TransposedValue, Value
-from .sequential_layers import SAID, write_layers
+from .export_graph import (
+    ExportRefused,
+    GraphBuilder,
+    InputValue,
+    ModelBuilder,
+    StoredValue,
+    TransposedValue,
+    Value,
+    function,
+    graph,
+)
+from .export_rules import export_call, export_node, write_layers
 
-KINDS = {"float32": FLOAT, "float64": DOUBLE}
+KINDS = {"float32": TensorProto.FLOAT, "float64": TensorProto.DOUBLE}
 OLDEST, NEWEST = 18, 26  # opsets that runtimes read today
 OPSET = 24
 NEWEST_IR = 13
 MOST_SAID = 10  # things that a message names
-MOST_BYTES = 2**31 - 2**20  # protobuf's limit of 2 GB, less a reserve for everything but weights
 
 
 def to_onnx(what: Any, path: str | os.PathLike[str], *, dtype: str = "float32", opset: int | None = None) -> Path:
@@ -71,19 +79,11 @@ def to_onnx(what: Any, path: str | os.PathLike[str], *, dtype: str = "float32", 
     return target
 
 
-def export_model(what: Any, dtype: str = "float32", opset: int | None = None) -> ModelProto:
+def export_model(target: Any, dtype: str = "float32", opset: int | None = None) -> ModelProto:
     """Build the ModelProto that `to_onnx` writes."""
-    try:
-        return _build_model(what, dtype, opset)
-    except UnicodeEncodeError as error:
-        name = shortened(error.object)
-        raise ExportError(f"The name {name} is no text that a file can hold. Choose another.") from None
-
-
-def _build_model(target: Any, dtype: str, opset: int | None) -> ModelProto:
     model_builder = ModelBuilder(*_check_options(dtype, opset))
     if isinstance(target, Layers):  # before Model: it is a subclass
-        return make_model(model_builder, write_layers(model_builder, target), **{SAID: json.dumps(target.settings())})
+        return make_model(model_builder, write_layers(model_builder, target), {SETTINGS: json.dumps(target.settings())})
     if isinstance(target, Model):
         return make_model(model_builder, _write_parameters(model_builder, target))
     if isinstance(target, ImportedNetwork):
@@ -140,11 +140,8 @@ def _check_options(dtype: Any, opset: Any) -> tuple[int, int]:
     return KINDS[dtype], chosen
 
 
-def make_model(model_builder: ModelBuilder, graph_proto: GraphProto, **metadata: str) -> ModelProto:
+def make_model(model_builder: ModelBuilder, graph_proto: GraphProto, metadata: Mapping[str, str] = {}) -> ModelProto:
     """Wrap a graph as a ModelProto, with the local functions that it calls."""
-    if sum(len(tensor.raw_data) for tensor in graph_proto.initializer) > MOST_BYTES:
-        much = "The weights take more than the 2 GB that an ONNX file can hold"
-        raise ExportError(f'{much}. Write dtype="float32", or fewer of them.')
     opsets = [helper.make_opsetid("", model_builder.opset)]
     if model_builder.functions:
         opsets.append(helper.make_opsetid(DOMAIN, 1))
@@ -152,8 +149,8 @@ def make_model(model_builder: ModelBuilder, graph_proto: GraphProto, **metadata:
     functions = list(model_builder.functions.values())
     model = helper.make_model(graph_proto, opset_imports=opsets, ir_version=version, functions=functions)
     model.producer_name, model.producer_version = "naive_graph", __version__
-    for key, text in {**metadata, "parameters": json.dumps(model_builder.learned)}.items():
-        model.metadata_props.add(key=f"{DOMAIN}.{key}", value=text)
+    for key, text in {**metadata, PARAMETERS: json.dumps(model_builder.learned)}.items():
+        model.metadata_props.add(key=key, value=text)
     return model
 
 
@@ -194,14 +191,15 @@ class NodeWriter:
         for root in nodes:
             getattr(root, "home" if isinstance(root, TensorNode) else "row")  # raises an error if the node is stale
         tensors = [node for node in nodes if isinstance(node, TensorNode)]
-        for tensor in self.find_needed(tensors):
+        for tensor in ancestors(tensors, predecessors=self.dependencies):
             self.write(tensor)
         self.write_scalars([node for node in nodes if isinstance(node, Node)])
         return [self.value_of(node) for node in nodes]
 
     def reserve_names(self, names: Iterable[str], results: Sequence[TensorNode | Node]) -> None:
         """Reserve the names of outputs, except those that inputs and parameters have."""
-        needed = self.find_needed(result for result in results if isinstance(result, TensorNode))
+        tensors = [result for result in results if isinstance(result, TensorNode)]
+        needed = ancestors(tensors, predecessors=self.dependencies)
         leaf_names = {node.name for node in needed if _is_input_or_parameter(node)}
         self.builder.taken.update({name: 1 for name in names if name not in leaf_names})
 
@@ -215,22 +213,13 @@ class NodeWriter:
 
     # --- dependencies ---
 
-    def find_needed(self, results: Iterable[TensorNode]) -> list[TensorNode]:
-        """Collect all nodes that these results need, in topological order."""
-        needed: dict[TensorNode, None] = {}
-        waiting = list(results)
-        while waiting:
-            node = waiting.pop()
-            if node not in needed and node not in self.values and not isinstance(node, SelectionNode):
-                needed[node] = None
-                waiting.extend(self.dependencies(node))
-        return sorted(needed, key=lambda tensor: tensor.serial)
-
-    def dependencies(self, node: TensorNode) -> list[TensorNode]:
-        """Return the tensors that a node is written from."""
+    def dependencies(self, node: TensorNode) -> Sequence[TensorNode]:
+        """The tensors that a node is written from; none if it is written already."""
+        if node in self.values or isinstance(node, SelectionNode):
+            return ()
         call = self.call(node)
         if call is None:
-            return list(node.sources)
+            return node.sources
         operands = flat([*call.operands, *call.properties.values()])
         is_composed = isinstance(call.operator, OperatorDef)
         return operands + (self.captured_tensors(node, call, operands) if is_composed else [])
@@ -241,25 +230,21 @@ class NodeWriter:
 
     def captured_tensors(self, node: TensorNode, call: Call, given: Sequence[TensorNode]) -> list[TensorNode]:
         """Tensors that a composition captures besides its operands: parameters, and closure variables."""
-        captures: dict[TensorNode, None] = {}
-        seen = set(given)
-        waiting = list(call.results or (node,))
-        while waiting:
-            tensor = waiting.pop()
-            if tensor in seen or isinstance(tensor, SelectionNode):
-                continue
-            seen.add(tensor)
-            if tensor.serial < call.first or _is_input_or_parameter(tensor):
-                captures[tensor] = None
-            else:
-                waiting.extend(tensor.reads)
-        return sorted(captures, key=lambda capture: capture.serial)
+
+        def is_outside(tensor: TensorNode) -> bool:
+            return tensor.serial < call.first or _is_input_or_parameter(tensor)
+
+        inner = ancestors(call.results or (node,), predecessors=lambda tensor: (
+            () if tensor in given or is_outside(tensor) else tensor.reads
+        ))  # fmt: skip
+        return [tensor for tensor in inner
+                if is_outside(tensor) and tensor not in given and not isinstance(tensor, SelectionNode)]  # fmt: skip
 
     # --- writing ---
 
     def write(self, node: TensorNode) -> None:
         """Write one node, or all results of the call that made it."""
-        if node in self.values:
+        if node in self.values or isinstance(node, SelectionNode):
             return
         call = self.call(node)
         results = (node,) if call is None or not isinstance(call.operator, OperatorDef) else call.results or (node,)
@@ -290,7 +275,7 @@ class NodeWriter:
             return self.write_parameter(leaf)
         if leaf.nodes is not None:
             reshaped = [self.builder.reshape(scalar, (1,)) for scalar in self.write_scalars(leaf.nodes)]
-            joined = self.builder.emit("Concat", reshaped, [(len(reshaped),)], label, axis=0)[0]
+            joined = self.builder.emit("Concat", reshaped, [(len(reshaped),)], label, attributes={"axis": 0})[0]
             return self.builder.reshape(joined, leaf.shape)
         if leaf.leaf_type == LeafType.INPUT:
             dtype = leaf.dtype if isinstance(leaf, InputLeaf) else np.dtype(float)
@@ -308,7 +293,7 @@ class NodeWriter:
         value = self.sources[source]
         if leaf.rows is None:
             return value
-        return self.builder.emit("Gather", [value, np.asarray(leaf.rows)], [leaf.shape], axis=0)[0]
+        return self.builder.emit("Gather", [value, np.asarray(leaf.rows)], [leaf.shape], attributes={"axis": 0})[0]
 
     def write_rule(self, node: TensorNode, call: Call) -> Value:
         operands = [self.value_of(operand) for operand in call.operands]
@@ -346,7 +331,8 @@ class NodeWriter:
         proto.attribute.extend(attributes)  # their values are already in the body
         name = self.builder.model_builder.enter(proto)
         shapes = [result.shape for result in results]
-        return self.builder.call(name, [self.value_of(tensor) for tensor in fed], shapes, label, scope, attributes)
+        more: dict[str, Any] = {"domain": DOMAIN, "attributes": attributes}
+        return self.builder.emit(name, [*map(self.value_of, fed)], shapes, label, scope=scope, **more)
 
     def scope(self, node: TensorNode, call: Call) -> str:
         """The path of the scopes of this graph around a call."""

@@ -1,49 +1,253 @@
-"""Builders of ONNX graphs: the GraphProto of a model, and its local functions (FunctionProto)."""
+"""The graph that is written: values whose arithmetic writes ONNX nodes, and builders of graphs and local functions."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from onnx import FunctionProto, GraphProto, NodeProto, TensorProto, defs, helper
+from onnx import FunctionProto, GraphProto, NodeProto, TensorProto, ValueInfoProto, defs, helper, numpy_helper
 
-from ...core.rules import Rule
-from ...errors import NaiveGraphError
+from ...core.numpy_protocol import rule_and_operands_for
+from ...core.rules import RULES, Arithmetic, Rule
+from ...errors import ExportError, NaiveGraphError
 from ...tensor.evaluation.entries import VALUES
 from ...tensor.operators.table import TABLE
 from .custom_ops import DOMAIN, describe_call
-from .export_values import (
-    BOOL,
-    DOUBLE,
-    FLOAT,
-    INT32,
-    INT64,
-    ArrayFunctions,
-    ExportRefused,
-    Extents,
-    InputValue,
-    Order,
-    StoredValue,
-    TransposedValue,
-    Value,
-    unique_name,
-)
 
+LAST = 2**31 - 1  # an end index beyond all axes
 SHARED = 64  # unnamed constants up to so many entries are written once and shared
-SPELT = {FLOAT: "float", DOUBLE: "double", BOOL: "bool", INT64: "int64", INT32: "int32"}
+Order = tuple[int, ...]
+Extents = Sequence[Any]  # integers, or names of dynamic dimensions
 
 
-class EntryTypes(NamedTuple):
-    """Entry types of an operator: of each input (as float, as integer) and of each result; the last repeats."""
+def unique_name(used: dict[str, int], name: str) -> str:
+    """Reserve and return the name, or the first free one that a number behind it makes."""
+    while count := used.get(name, 0):
+        used[name] = count + 1
+        name = f"{name}_{count}"
+    used[name] = 1
+    return name
 
-    inputs: list[tuple[int, int]]
-    outputs: list[int]
+
+class ExportRefused(Exception):
+    """Raised for something that cannot be exported: says what it is, and how to fix it."""
 
 
-def _first_allowed_type(kinds: Iterable[int], types: Collection[str]) -> int:
-    return next((kind for kind in kinds if f"tensor({SPELT[kind]})" in types), TensorProto.UNDEFINED)
+class Value(Arithmetic):
+    """A tensor of a graph that is being written. Arithmetic on it writes nodes, so rules run on it as on an array.
+
+    exact: whether it holds integers, which keep an integer type where operators allow it.
+    """
+
+    __array_ufunc__: Any = None  # so that NumPy arrays defer to this class's operators
+    dtype = float
+
+    def __init__(self, builder: GraphBuilder, shape: Iterable[Any], label: str, exact: bool = False) -> None:
+        self.builder, self.shape, self.label, self.exact = builder, tuple(shape), label, exact
+        self.natural_order: Order = tuple(range(len(self.shape)))  # the identity permutation of its axes
+        self.forms: dict[tuple[int, Order], str] = {}
+
+    def form(self, kind: int | None = None, order: Order | None = None) -> str:
+        """Name of the value in this entry type and axis order; Cast and Transpose are written when first needed."""
+        wanted = self.builder.real if kind is None else kind, self.natural_order if order is None else order
+        if not self.forms:
+            self.begin(*wanted)
+        if wanted not in self.forms:
+            closest = max(self.forms, key=lambda form: (form[0] == wanted[0], form[1] == wanted[1]))
+            name = self.forms[closest]
+            if closest[0] != wanted[0]:
+                name = self._derive_form("Cast", name, (wanted[0], closest[1]), to=wanted[0])
+            if closest[1] != wanted[1]:
+                name = self._derive_form("Transpose", name, wanted, perm=[closest[1].index(axis) for axis in wanted[1]])
+        return self.forms[wanted]
+
+    def whole(self) -> Value:
+        """The same value, to be read as integers."""
+        value = Value(self.builder, self.shape, self.label, exact=True)
+        value.forms[TensorProto.INT64, self.natural_order] = self.form(TensorProto.INT64)
+        return value
+
+    def begin(self, kind: int, order: Order) -> None:
+        """Write a leaf in its first type and axis order, when it is first read."""
+        raise NotImplementedError
+
+    # --- as an array ---
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    def __array_namespace__(self) -> ArrayFunctions:
+        return ArrayFunctions(self.builder)
+
+    def apply(self, rule: Rule, *operands: Any) -> Any:
+        return self.builder.rule(rule, operands)
+
+    def astype(self, kind: Any) -> Value:
+        return self
+
+    def reshape(self, *shape: Any) -> Any:
+        return self.builder.reshape(self, shape[0] if isinstance(shape[0], (tuple, list)) else shape)
+
+    def transpose(self, order: Sequence[int]) -> Any:
+        return self.builder.transpose(self, order)
+
+    def __getitem__(self, index: tuple[int, ...]) -> Any:
+        """One entry; index: an index along every axis."""
+        offset = np.array(np.ravel_multi_index(index, self.shape) if index else 0)
+        return self.builder.emit("Gather", [self.reshape(math.prod(self.shape)), offset], [()])[0]
+
+    def __eq__(self, other: object) -> Any:
+        return self.builder.emit_elementwise("Equal", [self, other])
+
+    def __ne__(self, other: object) -> Any:
+        if other is self:
+            return self.builder.emit_elementwise("IsNaN", [self])
+        is_truth = any(kind == TensorProto.BOOL for kind, _ in self.forms)
+        if is_truth and isinstance(other, (int, float)) and other == 0:
+            return self
+        return self.builder.emit_elementwise("Not", [self == other])
+
+    def __and__(self, other: Any) -> Any:
+        return self.builder.emit_elementwise("And", [self, other])
+
+    def __or__(self, other: Any) -> Any:
+        return self.builder.emit_elementwise("Or", [self, other])
+
+    __hash__ = object.__hash__
+
+    def _derive_form(self, operator: str, source: str, form: tuple[int, Order], **attributes: Any) -> str:
+        name = self.forms[form] = unique_name(self.builder.taken, self.label)
+        self.builder.node(operator, [source], [name], name, **attributes)
+        return name
+
+
+class StoredValue(Value):
+    """A weight or constant, stored when it is first read, in the type and layout of that reader."""
+
+    def __init__(self, builder: GraphBuilder, array: Any, label: str, weight: bool = False) -> None:
+        super().__init__(builder, array.shape, label, array.dtype.kind in "iu")
+        self.array, self.weight = array, weight
+
+    def begin(self, kind: int, order: Order) -> None:
+        if (self.weight and kind == TensorProto.BOOL) or (kind != self.builder.real and not self._fits_type(kind)):
+            kind = self.builder.real  # other types are cast from it
+        with np.errstate(over="ignore"):  # a bound may exceed the file's type
+            array = np.asarray(self.array, helper.tensor_dtype_to_np_dtype(kind)).transpose(order)
+        if self.weight and kind == TensorProto.FLOAT and np.isinf(array).any() and np.isfinite(self.array).all():
+            raise ExportError(f'{self.label!r} has numbers beyond single precision. Write dtype="float64".')
+        name = self.forms[kind, order] = unique_name(self.builder.taken, self.label)
+        tensor = numpy_helper.from_array(np.ascontiguousarray(array).reshape(array.shape), name)
+        self.builder.hold(tensor)
+        if self.weight:
+            self.builder.model_builder.learned.append(name)
+
+    def _fits_type(self, kind: int) -> bool:
+        """Whether an integer or truth type holds the numbers exactly (-0.0 it does not)."""
+        array = np.asarray(self.array, np.float64)
+        converted = np.asarray(self.array, helper.tensor_dtype_to_np_dtype(kind))
+        return not (np.signbit(array) & (array == 0.0)).any() and np.array_equal(converted, self.array)
+
+
+class TransposedValue(Value):
+    """A transposed view of a value; a Transpose is written only if the reader's layout does not cancel it."""
+
+    def __init__(self, base: Value, perm: Sequence[int], label: str) -> None:
+        super().__init__(base.builder, [base.shape[axis] for axis in perm], label, base.exact)
+        self.base, self.perm = base, tuple(perm)
+
+    def form(self, kind: int | None = None, order: Order | None = None) -> str:
+        return self.base.form(kind, tuple(self.perm[axis] for axis in order or self.natural_order))
+
+
+class InputValue(Value):
+    """An input of the graph. Its first reader decides whether it holds integers, so that indices do."""
+
+    def __init__(self, builder: GraphBuilder, shape: Iterable[Any], label: str, kind: int | None = None) -> None:
+        super().__init__(builder, shape, label)
+        self.kind = kind
+        self.info: ValueInfoProto | None = None
+        builder.fed.append(self)
+
+    def begin(self, kind: int, order: Order) -> None:
+        holds_numbers = self.builder.inside or kind == TensorProto.BOOL  # truth values are cast from numbers
+        kind = self.kind or (self.builder.real if holds_numbers else kind)
+        name = self.forms[kind, self.natural_order] = unique_name(self.builder.taken, self.label)
+        self.info = helper.make_tensor_value_info(name, kind, self.shape)
+
+
+class ArrayFunctions:
+    """The array functions that rules and selections call, under NumPy's names, which write ONNX nodes."""
+
+    def __init__(self, builder: GraphBuilder) -> None:
+        self.builder, self.__name__ = builder, "onnx"
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        rule = RULES[rule_and_operands_for(name)[0]]
+        return lambda *operands: self.builder.rule(rule, operands)
+
+    def where(self, condition: Any, a: Any, b: Any) -> Any:
+        return self.builder.emit_elementwise("Where", [condition, a, b])
+
+    def take(self, x: Value, indices: Any, axis: int) -> Any:
+        indices = np.asarray(indices)
+        shape = (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :])
+        steps = np.unique(np.diff(indices)) if indices.ndim == 1 else indices[:0]
+        if len(steps) == 1 and steps[0]:
+            last = indices[-1] + steps[0]
+            ends = ([indices[0]], [last if last >= 0 else -LAST], [axis], steps)
+            return self.builder.emit("Slice", [x, *map(np.array, ends)], [shape])[0]
+        return self.builder.emit("Gather", [x, indices], [shape], attributes={"axis": axis})[0]
+
+    def full_like(self, pattern: Any, value: float) -> Any:
+        return self.builder.constant(float(value))
+
+    # --- rules that ONNX lacks, without loss of precision ---
+
+    def square(self, a: Any) -> Any:
+        return a * a
+
+    def expm1(self, a: Any) -> Any:
+        return self.tanh(0.5 * a) * (self.exp(a) + 1.0)
+
+    def log1p(self, a: Any) -> Any:
+        return self.where(abs(a) < 0.5, 2.0 * self.arctanh(a / (a + 2.0)), self.log(1.0 + a))
+
+    def hypot(self, a: Any, b: Any) -> Any:
+        a, b = abs(a), abs(b)
+        large, small = self.maximum(a, b), self.minimum(a, b)
+        slope = small / large
+        return self.where((large == 0.0) | (large == math.inf), large, large * self.sqrt(1.0 + slope * slope))
+
+    def remainder(self, a: Any, b: Any) -> Any:
+        rest = self.builder.emit_elementwise("Mod", [a, b], fmod=1)
+        return self.where((rest == 0.0) | ((rest < 0.0) == (b < 0.0)), rest, rest + b)
+
+    def arctan2(self, a: Any, b: Any) -> Any:
+        left, below = ((value < 0.0) | (1.0 / value < 0.0) for value in (b, a))  # of -0.0, too
+        right = self.where((a == 0.0) & (b == 0.0), a, self.arctan(a / b))
+        return self.where(left, right + self.where(below, -math.pi, math.pi), right)  # -0.0 + 0.0 would be 0.0
+
+
+# --- builders ---
+
+
+@lru_cache(maxsize=1024)
+def entry_types(operator: str, opset: int, real: int) -> tuple[list[tuple[int, int]], list[int]]:
+    """Entry types of an operator: of each input (for floats, for integers) and of each result; the last repeats."""
+    schema = defs.get_schema(operator, opset, "")
+
+    def first_allowed(kinds: Sequence[int], port: Any) -> int:
+        names = [(kind, f"tensor({TensorProto.DataType.Name(kind).lower()})") for kind in kinds]
+        return next((kind for kind, name in names if name in port.types), TensorProto.UNDEFINED)
+
+    whole = TensorProto.INT64, TensorProto.INT32
+    floats, integers = (real, TensorProto.BOOL, *whole), (*whole, real, TensorProto.BOOL)
+    inputs = [(first_allowed(floats, port), first_allowed(integers, port)) for port in schema.inputs]
+    return inputs, [first_allowed(floats, port) for port in schema.outputs]
 
 
 class ModelBuilder:
@@ -54,21 +258,7 @@ class ModelBuilder:
         self.functions: dict[bytes, FunctionProto] = {}  # by serialized content
         self.names: dict[str, int] = {}  # function names, and how often each is used
         self.named: dict[Any, str] = {}  # scalar rule -> the name of its function
-        self.known: dict[str, EntryTypes] = {}
         self.learned: list[str] = []  # names of parameters
-
-    def schema(self, operator: str) -> Any:
-        return defs.get_schema(operator, self.opset, "")
-
-    def kinds(self, operator: str) -> EntryTypes:
-        """Entry types in which we call an operator, by its schema."""
-        if operator not in self.known:
-            schema, reals = self.schema(operator), (self.real, BOOL, INT64, INT32)
-            as_float = [_first_allowed_type(reals, port.types) for port in schema.inputs]
-            as_integer = [_first_allowed_type((INT64, INT32, *reals), port.types) for port in schema.inputs]
-            outputs = [_first_allowed_type(reals, port.types) for port in schema.outputs]
-            self.known[operator] = EntryTypes([*zip(as_float, as_integer)], outputs)
-        return self.known[operator]
 
     def enter(self, function: FunctionProto) -> str:
         """Add a local function, if none is equal to it, and return its name: its operator's, numbered if need be."""
@@ -98,10 +288,10 @@ class GraphBuilder:
         array = np.asarray(value)
         is_integer = array.dtype.kind in "iu"
         array = array.astype(np.int64) if is_integer else array
-        value_node = StoredValue(self, array, "sizes" if is_integer else "constant")
+        stored = StoredValue(self, array, "sizes" if is_integer else "constant")
         if array.size > SHARED or (is_integer and self.model_builder.has_dynamic_axes):
-            return value_node
-        return self.constants.setdefault((array.tobytes(), array.shape, array.dtype.kind), value_node)
+            return stored
+        return self.constants.setdefault((array.tobytes(), array.shape, array.dtype.kind), stored)
 
     def hold(self, tensor: TensorProto) -> None:
         """Store a tensor: as an initializer of the model, or as a Constant node of a function."""
@@ -112,48 +302,33 @@ class GraphBuilder:
 
     def emit(
         self, operator: str, operands: Sequence[Any], shapes: Sequence[Extents], label: str = "", *, scope: str = "",
-        orders: Mapping[int, Order | None] = {}, turned: Sequence[Order | None] = (), **attributes: Any,
+        orders: Mapping[int, Order | None] = {}, turned: Sequence[Order | None] = (), domain: str = "",
+        attributes: Mapping[str, Any] = {},
     ) -> list[Value]:  # fmt: skip
         """Write one node; inputs are cast and transposed to what the operator takes.
 
         operands: values, numbers or arrays, or None for an input that is left out.
         shapes: of the results. orders: how the axes of an input stand there, by
-        position. turned: how those of the results do.
+        position. turned: how those of the results do. domain: of a local function.
         """
-        kinds, inputs = self.model_builder.kinds(operator), []
+        floats = [(self.real, self.real)], [self.real]
+        kinds, result_kinds = floats if domain else entry_types(operator, self.opset, self.real)
+        inputs, results, outputs = [], [], []
         for position, operand in enumerate(operands):
             if operand is None:
                 inputs.append("")
                 continue
             value = operand if isinstance(operand, Value) else self.constant(operand)
-            kind = kinds.inputs[min(position, len(kinds.inputs) - 1)][value.exact]
+            kind = kinds[min(position, len(kinds) - 1)][value.exact]
             inputs.append(value.form(kind, orders.get(position)))
         while inputs and not inputs[-1]:
             inputs.pop()
         label = label or operator.lower()
-        more: dict[str, Any] = {"scope": scope, "attributes": attributes, "turned": turned}
-        return self._write(operator, inputs, shapes, kinds.outputs, label, **more)
-
-    def call(
-        self, function: str, given: Sequence[Value], shapes: Sequence[Extents], label: str, scope: str = "",
-        attributes: Mapping[str, Any] = {},
-    ) -> list[Value]:  # fmt: skip
-        """Write a call of a local function."""
-        inputs = [value.form() for value in given]
-        more: dict[str, Any] = {"scope": scope, "attributes": attributes, "domain": DOMAIN}
-        return self._write(function, inputs, shapes, [self.real], label, **more)
-
-    def _write(
-        self, operator: str, inputs: Sequence[str], shapes: Sequence[Extents], kinds: Sequence[int], label: str,
-        *, scope: str, attributes: Mapping[str, Any], turned: Sequence[Order | None] = (), domain: str = "",
-    ) -> list[Value]:  # fmt: skip
-        """Write a node; return its results. kinds: their entry types, of which the last repeats."""
-        results, outputs = [], []
         for index, shape in enumerate(shapes):
             result = Value(self, shape, label if len(shapes) == 1 else f"{label}_{index}")
             order = turned[index] if index < len(turned) else None
             name = unique_name(self.taken, result.label)
-            result.forms[kinds[min(index, len(kinds) - 1)], order or result.natural_order] = name
+            result.forms[result_kinds[min(index, len(result_kinds) - 1)], order or result.natural_order] = name
             results.append(result)
             outputs.append(name)
         # Names of imported networks begin with their scopes.
@@ -190,7 +365,8 @@ class GraphBuilder:
         order = common_order(values)
         orders = {position: order for position, value in enumerate(values) if value.shape}
         shape = np.broadcast_shapes(*(value.shape for value in values))
-        return self.emit(operator, values, [shape], label, scope=scope, orders=orders, turned=[order], **attributes)[0]
+        more: dict[str, Any] = {"orders": orders, "turned": [order], "attributes": attributes}
+        return self.emit(operator, values, [shape], label, scope=scope, **more)[0]
 
     def rule(self, rule: Rule, operands: Sequence[Any], label: str = "", scope: str = "") -> Value:
         """Write a scalar rule elementwise: as one operator, or as a call of its local function. Raises Refused."""
@@ -198,8 +374,8 @@ class GraphBuilder:
         if name is None:
             values = [self.value(operand) for operand in operands]
             shape = np.broadcast_shapes(*(value.shape for value in values))
-            return self.call(_rule_function(self.model_builder, rule, len(values)), values, [shape],
-                             label or rule.name, scope)[0]  # fmt: skip
+            function = _rule_function(self.model_builder, rule, len(values))
+            return self.emit(function, values, [shape], label or rule.name, scope=scope, domain=DOMAIN)[0]
         if rule.arity is None and len(operands) != 2:
             if rule.name == "add":
                 return self.emit_elementwise("Sum", operands, label, scope)
@@ -219,7 +395,9 @@ class GraphBuilder:
     def transpose(self, value: Value, order: Sequence[int]) -> Value:
         if tuple(order) == value.natural_order:
             return value
-        return self.emit("Transpose", [value], [[value.shape[axis] for axis in order]], perm=list(order))[0]
+        return self.emit(
+            "Transpose", [value], [[value.shape[axis] for axis in order]], attributes={"perm": list(order)}
+        )[0]
 
     def expand(self, value: Value, shape: Sequence[int]) -> Value:
         """Expand to a shape; extents that stay are written as 1, which Expand keeps."""
@@ -231,7 +409,9 @@ class GraphBuilder:
     def total(self, value: Value, axes: Sequence[int]) -> Value:
         """Sum over some axes, which are dropped."""
         rest = [extent for axis, extent in enumerate(value.shape) if axis not in axes]
-        return self.emit("ReduceSum", [value, _int64_array(axes)], [rest], keepdims=0)[0] if axes else value
+        if not axes:
+            return value
+        return self.emit("ReduceSum", [value, _int64_array(axes)], [rest], attributes={"keepdims": 0})[0]
 
 
 def _int64_array(numbers: Sequence[int]) -> Any:

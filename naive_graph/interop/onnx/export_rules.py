@@ -1,10 +1,11 @@
-"""Export rules: write a call of a tensor operator as one ONNX node; export nodes without a call by their kind.
+"""Export rules: a tensor operator's call as one ONNX node; a node without a call by its kind; a Sequential's layers.
 
 By default an operator's import mapping is inverted; where that does not suffice there is an `export_rule`.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -12,9 +13,20 @@ from string import ascii_letters
 from typing import Any
 
 import numpy as np
-from onnx import AttributeProto, defs
+from onnx import AttributeProto, GraphProto, TensorProto, defs
 
 from ...core.rules import RULES
+from ...sequential.layers import (
+    Activation,
+    AveragePooling2D,
+    Conv2D,
+    Dense,
+    Dropout,
+    LayerInNetwork,
+    MaxPooling2D,
+    Pooling,
+)
+from ...sequential.network import Network
 from ...tensor.base import Call, TensorNode
 from ...tensor.evaluation.contraction import apply_selections
 from ...tensor.index import Ids
@@ -34,8 +46,20 @@ from ...tensor.operators.table import TABLE
 from ...tensor.reduction_node import ReductionAxes, ReductionNode
 from ...tensor.sparse_selector import SelectionNode
 from ..builder import register
-from .export_graph import SPELT, GraphBuilder, common_order
-from .export_values import BOOL, FLOAT, INT32, INT64, LAST, ExportRefused, Extents, Order, Value
+from .export_graph import (
+    LAST,
+    ExportRefused,
+    Extents,
+    GraphBuilder,
+    InputValue,
+    ModelBuilder,
+    Order,
+    StoredValue,
+    Value,
+    common_order,
+    entry_types,
+    graph,
+)
 
 TURNED = ("data_format", "axis")  # properties that ONNX fixes: operands are transposed to fit
 ORDERED = {("matmul", "transpose_a"), ("matmul", "transpose_b")}  # properties that ONNX lacks: operands are transposed
@@ -43,7 +67,6 @@ UNREAD = ("GlobalLpPool", "Swish")  # operators that onnxruntime lacks
 SINGLE = ("MeanVarianceNormalization",)  # defined with single-precision constants
 STANDS_FOR = {"strides": "pool"}  # our default for None, where ONNX's default differs
 ROWS = {"minimum": "reduce_min", "mul": "reduce_prod", "logsumexp": "reduce_logsumexp"}  # all others: reduce_max
-CHOICES = {f"tensor({SPELT[kind]})" for kind in (BOOL, INT64, INT32)}
 
 
 class NotExpressible(Exception):
@@ -67,7 +90,7 @@ class ExportedOperator:
     ) -> None:  # fmt: skip
         self.builder, self.call, self.operator = builder, call, mapping.operator
         self.shapes, self.label, self.scope = shapes, label, scope
-        self.schema = builder.model_builder.schema(mapping.operator)
+        self.schema = defs.get_schema(mapping.operator, builder.opset, "")
         self.inputs: dict[int, Any] = {}
         self.orders: dict[int, Order] = {}
         self.attributes: dict[str, Any] = {}
@@ -78,16 +101,13 @@ class ExportedOperator:
     def emit(self, turned: Sequence[Order | None] = (), onnx_shape: Extents | None = None) -> list[Value]:
         """Write the node. turned: the order of axes in which the results come out. onnx_shape: the shape of its one
         result there, if that is another; a Reshape follows."""
+        inputs = [self.inputs.get(position) for position in range(max(self.inputs, default=-1) + 1)]
+        more: dict[str, Any] = {"orders": self.orders, "turned": turned, "attributes": self.attributes}
         if onnx_shape is None or tuple(onnx_shape) == tuple(self.shapes[0]):
-            return self._emit(self.shapes, self.label, turned)
+            return self.builder.emit(self.operator, inputs, self.shapes, self.label, scope=self.scope, **more)
+        values = self.builder.emit(self.operator, inputs, [onnx_shape], scope=self.scope, **more)
         shape = np.array(self.shapes[0], dtype=np.int64)
-        values = [*self._emit([onnx_shape], "", turned), shape]
-        return self.builder.emit("Reshape", values, self.shapes, self.label, scope=self.scope)
-
-    def _emit(self, shapes: Sequence[Extents], label: str, turned: Sequence[Order | None]) -> list[Value]:
-        given = [self.inputs.get(position) for position in range(max(self.inputs, default=-1) + 1)]
-        more = {"scope": self.scope, "orders": self.orders, "turned": turned, **self.attributes}
-        return self.builder.emit(self.operator, given, shapes, label, **more)
+        return self.builder.emit("Reshape", [*values, shape], self.shapes, self.label, scope=self.scope)
 
     def _place_operands(self, mapping: ForeignOperator, operands: Sequence[Any]) -> None:
         positions = range(len(operands)) if mapping.operands is None else mapping.operands
@@ -125,7 +145,7 @@ class ExportedOperator:
 
     def _place_attribute(self, home: Attribute, value: Any) -> None:
         # Attributes are stored in single precision: in a double-precision file, rounding would change the value.
-        single = self.builder.real == FLOAT
+        single = self.builder.real == TensorProto.FLOAT
         require_fit(single or not isinstance(value, float) or float(np.float32(value)) == value)
         if value is None or (home.default is not REQUIRED and _is_same(value, home.default)):
             require_fit(home.default is None or value is not None)
@@ -140,19 +160,20 @@ class ExportedOperator:
     def _check(self) -> None:
         """Check inputs against the operator's schema. Raises Unfit."""
         formal, real = self.schema.inputs, self.builder.real
+        kinds, _ = entry_types(self.operator, self.builder.opset, real)
         variadic = bool(formal) and formal[-1].option == type(formal[-1].option).Variadic
-        require_fit(self.operator not in (UNREAD if real == FLOAT else (*UNREAD, *SINGLE)))
+        require_fit(self.operator not in (UNREAD if real == TensorProto.FLOAT else (*UNREAD, *SINGLE)))
         require_fit(variadic or max(self.inputs, default=-1) < len(formal))
         for position, parameter in enumerate(formal):
             require_fit(parameter.option != type(parameter.option).Single or position in self.inputs)
-            require_fit(CHOICES.intersection(parameter.types) or f"tensor({SPELT[real]})" in parameter.types)
+            require_fit(kinds[position][0] != TensorProto.UNDEFINED)
 
 
 def _is_same(one: Any, other: Any) -> bool:
     return not isinstance(one, Value) and (one is other or (one is not None and np.array_equal(one, other)))
 
 
-def _fit_type(value: Any, kind: int) -> Any:
+def _fit_type(value: Any, kind: Any) -> Any:
     """A number in the type of an attribute."""
     if kind == AttributeProto.INT:
         require_fit(float(value).is_integer())
@@ -366,7 +387,8 @@ def _export_contraction(builder: GraphBuilder, node: LinearNode, value: Of) -> V
         letters.setdefault(index_id, ascii_letters[len(letters)])
     terms = ",".join("".join(map(letters.get, ids)) for _, ids in factors)  # type: ignore[arg-type]
     equation = f"{terms}->{''.join(letters[index] for index in node.index.dst)}"
-    return builder.emit("Einsum", [builder.value(factor) for factor, _ in factors], [node.shape], equation=equation)[0]
+    values = [builder.value(factor) for factor, _ in factors]
+    return builder.emit("Einsum", values, [node.shape], attributes={"equation": equation})[0]
 
 
 def _export_nonlinear(builder: GraphBuilder, node: NonlinearNode, sources: list[Value]) -> Value:
@@ -390,7 +412,52 @@ def _export_reduction(builder: GraphBuilder, node: ReductionNode, source: Value)
     axes = list(range(len(shape), len(order)))
     if node.rule == "argmax":
         flat = builder.reshape(transposed, (*shape, int(np.prod([source.shape[axis - 1] for axis in axes_of.dropped]))))
-        return builder.emit("ArgMax", [flat], [shape], axis=len(shape), keepdims=0)[0]
+        return builder.emit("ArgMax", [flat], [shape], attributes={"axis": len(shape), "keepdims": 0})[0]
     mappings = TABLE[ROWS.get(node.rule, "reduce_max")].mappings
     (name,) = [mapping.operator for mapping in mappings if mapping.framework == "onnx"]
-    return builder.emit(name, [transposed, np.array(axes)], [shape], keepdims=0)[0] if axes else transposed
+    if not axes:
+        return transposed
+    return builder.emit(name, [transposed, np.array(axes)], [shape], attributes={"keepdims": 0})[0]
+
+
+# --- a Sequential: one node for each layer, a batch axis, and images channels first (NCHW) -----------------
+
+
+SAMPLES = "N"  # the name of the dynamic batch dimension
+CHANNELS_FIRST = (0, 3, 1, 2)  # the permutation from NHWC to NCHW
+LAYER_OPERATORS = {
+    Dense: "Gemm", Conv2D: "Conv", MaxPooling2D: "MaxPool", AveragePooling2D: "AveragePool", Dropout: "Dropout",
+}  # fmt: skip
+
+
+def write_layers(model_builder: ModelBuilder, network: Network) -> GraphProto:
+    """Write a Sequential as a graph with one node for each layer."""
+    builder = GraphBuilder(model_builder)
+    value: Value = InputValue(builder, (SAMPLES, *network.input_shape), network.streams.data)
+    for placed, weights in zip(network.layers, network.weights):
+        value = _write_layer(builder, placed, value, weights)
+    return graph(builder, "sequential", [value], [network.streams.result])
+
+
+def _write_layer(builder: GraphBuilder, placed_layer: LayerInNetwork, x: Value, weights: Mapping[str, Any]) -> Value:
+    layer: Any = placed_layer.layer
+    operator = layer.activation.capitalize() if isinstance(layer, Activation) else LAYER_OPERATORS[type(layer)]
+    attributes: dict[str, Any] = {}
+    order = common_order([x])
+    if isinstance(layer, Dense) and len(x.shape) > 2:
+        flat_shape = SAMPLES, math.prod(placed_layer.input_shape)
+        x, order = builder.emit("Flatten", [x], [flat_shape], f"{placed_layer.number}.Flatten")[0], None
+    elif isinstance(layer, Conv2D):
+        order, attributes = CHANNELS_FIRST, {
+            "kernel_shape": [*layer.kernel_size], "strides": [*layer.strides], "pads": [*layer.padding] * 2
+        }  # fmt: skip
+    elif isinstance(layer, Pooling):
+        order, attributes = CHANNELS_FIRST, {"kernel_shape": [*layer.pool_size], "strides": [*layer.pool_size]}
+    elif operator == "Softmax":
+        attributes = {"axis": 1 if order else -1}
+    operands: list[Any] = [x]
+    operands += [StoredValue(builder, array, f"{placed_layer.number}.{name}", True) for name, array in weights.items()]
+    operands += [np.array(layer.rate)] if isinstance(layer, Dropout) else []
+    label = f"{placed_layer.number}.{type(layer).__name__}"
+    shapes = [(SAMPLES, *placed_layer.output_shape)]
+    return builder.emit(operator, operands, shapes, label, orders={0: order}, turned=[order], attributes=attributes)[0]

@@ -1,4 +1,4 @@
-"""A Sequential as an ONNX file with one operator for each layer, and such a chain of operators as a Sequential.
+"""A chain of ONNX operators as a Sequential.
 
 In the file there is a batch axis, and images are NCHW (channels first).
 Here they are channels last: so images are transposed at the input, and before a dense
@@ -9,12 +9,9 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from math import prod
 from typing import Any
-
-import numpy as np
-from onnx import GraphProto
 
 from ...errors import ImportModelError, SequentialError, SequentialWarning
 from ...sequential.layers import (
@@ -24,65 +21,13 @@ from ...sequential.layers import (
     Dense,
     Dropout,
     Layer,
-    LayerInNetwork,
     MaxPooling2D,
-    Pooling,
 )  # fmt: skip
 from ...sequential.model import Sequential
-from ...sequential.network import Network
-from .custom_ops import DOMAIN
-from .export_graph import GraphBuilder, ModelBuilder, common_order, graph
-from .export_values import InputValue, StoredValue, Value
+from .custom_ops import SETTINGS
 from .import_graph import attributes_of
 from .reading import OnnxContent, read
 from .steps import OnnxStep
-
-FIRST = (0, 3, 1, 2)  # the permutation from NHWC to NCHW
-SAMPLES = "N"  # the name of the dynamic batch dimension
-SAID = "sequential"  # metadata key of the network's training settings
-KEY = f"{DOMAIN}.{SAID}"
-OPERATORS = {
-    Dense: "Gemm", Conv2D: "Conv", MaxPooling2D: "MaxPool", AveragePooling2D: "AveragePool", Dropout: "Dropout",
-}  # fmt: skip
-
-
-# --- writing ---
-
-
-def write_layers(model_builder: ModelBuilder, network: Network) -> GraphProto:
-    """Write a Sequential as a graph with one node for each layer."""
-    builder = GraphBuilder(model_builder)
-    value: Value = InputValue(builder, (SAMPLES, *network.input_shape), network.streams.data)
-    for placed, weights in zip(network.layers, network.weights):
-        value = _write_layer(builder, placed, value, weights)
-    return graph(builder, "sequential", [value], [network.streams.result])
-
-
-def _write_layer(builder: GraphBuilder, placed_layer: LayerInNetwork, x: Value, weights: Mapping[str, Any]) -> Value:
-    layer: Any = placed_layer.layer
-    operator = layer.activation.capitalize() if isinstance(layer, Activation) else OPERATORS[type(layer)]
-    attributes: dict[str, Any] = {}
-    order = common_order([x])
-    if isinstance(layer, Dense) and len(x.shape) > 2:
-        flat_shape = SAMPLES, prod(placed_layer.input_shape)
-        x, order = builder.emit("Flatten", [x], [flat_shape], f"{placed_layer.number}.Flatten")[0], None
-    elif isinstance(layer, Conv2D):
-        order, attributes = FIRST, {
-            "kernel_shape": [*layer.kernel_size], "strides": [*layer.strides], "pads": [*layer.padding] * 2
-        }  # fmt: skip
-    elif isinstance(layer, Pooling):
-        order, attributes = FIRST, {"kernel_shape": [*layer.pool_size], "strides": [*layer.pool_size]}
-    elif operator == "Softmax":
-        attributes = {"axis": 1 if order else -1}
-    operands: list[Any] = [x]
-    operands += [StoredValue(builder, array, f"{placed_layer.number}.{name}", True) for name, array in weights.items()]
-    operands += [np.array(layer.rate)] if isinstance(layer, Dropout) else []
-    label = f"{placed_layer.number}.{type(layer).__name__}"
-    shapes = [(SAMPLES, *placed_layer.output_shape)]
-    return builder.emit(operator, operands, shapes, label, orders={0: order}, turned=[order], **attributes)[0]
-
-
-# --- reading ---
 
 
 def sequential_from_onnx(source: Any) -> Sequential:
@@ -123,7 +68,7 @@ class LayerReader:
         self.at = content.inputs[0].name
         turned = any(step.op == "Transpose" for step in content.steps[:1])
         extents = [extent if isinstance(extent, int) else 0 for extent in content.inputs[0].extents[1:]]
-        ours = KEY in content.said  # whether the layout is channels first at this point:
+        ours = SETTINGS in content.said  # whether the layout is channels first at this point:
         self.first = len(extents) == 3 and not turned and not ours
         self.shape = (*extents[1:], extents[0]) if self.first else tuple(extents)
         self.input_shape = self.shape
@@ -254,7 +199,7 @@ def _make_network(content: OnnxContent, reader: LayerReader) -> Sequential:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SequentialWarning)
         try:
-            network = Sequential.from_settings(reader.layers, json.loads(content.said[KEY]))
+            network = Sequential.from_settings(reader.layers, json.loads(content.said[SETTINGS]))
         except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
             network = Sequential(reader.layers, reader.input_shape)
     if network.input_shape != reader.input_shape:
