@@ -20,7 +20,8 @@ from .handout import Notebook
 FILE = "by_hand.csv"
 HEAD = ("student", "lesson", "part", "points", "of", "reason")
 WAITS = "Not marked yet.\n\n"  # prefix of an answer's text until it is marked
-Place = tuple[str, str, str]  # student, lesson, part
+MarkKey = tuple[str, str, str]  # student, lesson, part
+PointsOfParts = Callable[[str, str], dict[str, float] | None]  # of a student and a lesson; None: no such student
 
 
 class ManualMark(NamedTuple):
@@ -43,32 +44,32 @@ def manually_graded_cells(notebook: Notebook) -> dict[str, tuple[float, str]]:
 
 def ungraded_answers(cells: dict[str, tuple[float, str]], handed_in: Notebook) -> list[dict[str, Any]]:
     """A student's text in each of these cells, as an answer entry that is not marked yet."""
-    wrote = manually_graded_cells(handed_in)
+    student_cells = manually_graded_cells(handed_in)
     return [
         {
             "exercise": name, "passed": False, "points": 0.0, "of": worth, "mistakes": [], "picture": "",
             "by_hand": True,
-            "message": WAITS + wrote[name][1] if name in wrote else "Not handed in.",
+            "message": WAITS + student_cells[name][1] if name in student_cells else "Not handed in.",
         }
         for name, (worth, _) in cells.items()
     ]  # fmt: skip
 
 
-def read_marks(folder: Path, points_of_parts: Callable[[str, str], dict[str, float] | None]) -> dict[Place, ManualMark]:
-    """The marks that were given, by student, lesson and part.
+def read_marks(folder: Path, points_of_parts: PointsOfParts) -> dict[MarkKey, ManualMark]:
+    """Read by_hand.csv: the marks by student, lesson and part.
 
     points_of_parts(student, lesson): the points of each part; None for an unknown student.
     Raises LessonError, which names the line and the way to mend it.
     """
     file = folder / FILE
     try:
-        with file.open(encoding="utf-8-sig", newline="") as opened:
-            header_line = next(opened, "")  # spreadsheets may save with semicolons or tabs
+        with file.open(encoding="utf-8-sig", newline="") as stream:
+            header_line = next(stream, "")  # spreadsheets may save with semicolons or tabs
             delimiter = max(",;\t", key=header_line.count)
             names = [title.strip() for title in next(csv.reader([header_line], delimiter=delimiter))]
             if not {*HEAD} - {"of"} <= {*names}:
                 raise LessonError(f"{file} begins with {header_line.strip()!r}. Its first line is: {','.join(HEAD)}")
-            table = csv.DictReader(opened, names, delimiter=delimiter)
+            table = csv.DictReader(stream, names, delimiter=delimiter)
             rows: list[tuple[int, dict[str, str]]] = []  # (line of the file, cells by title)
             for record in table:
                 line = table.reader.line_num + 1  # the header was read before; empty lines count
@@ -77,7 +78,7 @@ def read_marks(folder: Path, points_of_parts: Callable[[str, str], dict[str, flo
         return {}
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise LessonError(f"{file} cannot be read: {error}. Save it as CSV, in UTF-8, with commas.") from error
-    marks: dict[Place, ManualMark] = {}
+    marks: dict[MarkKey, ManualMark] = {}
     for line, row in rows:
         key = row["student"], row["lesson"], row["part"]
         points = _parse_points(f"{file}, line {line}", row, points_of_parts) if row["points"] else None
@@ -88,9 +89,7 @@ def read_marks(folder: Path, points_of_parts: Callable[[str, str], dict[str, flo
     return marks
 
 
-def _parse_points(
-    where: str, row: dict[str, str], points_of_parts: Callable[[str, str], dict[str, float] | None]
-) -> float:
+def _parse_points(where: str, row: dict[str, str], points_of_parts: PointsOfParts) -> float:
     """The points of a line; raises LessonError for a bad number, an unknown student, lesson or part."""
     try:
         points = float(row["points"].replace(",", "."))
@@ -115,7 +114,7 @@ def _parse_points(
 
 
 def apply_marks(
-    student: str, lesson: str, answers: Iterable[dict[str, Any]], marks: dict[Place, ManualMark]
+    student: str, lesson: str, answers: Iterable[dict[str, Any]], marks: dict[MarkKey, ManualMark]
 ) -> list[dict[str, Any]]:
     """The answers with the marks that a person gave them."""
     return [_apply_mark(answer, marks.get((student, lesson, answer["exercise"]))) for answer in answers]
@@ -133,13 +132,13 @@ def _apply_mark(answer: dict[str, Any], mark: ManualMark | None) -> dict[str, An
 
 
 def mark_table_rows(
-    results: Iterable[tuple[str, str, list[dict[str, Any]]]], marks: dict[Place, ManualMark]
+    results: Iterable[tuple[str, str, list[dict[str, Any]]]], marks: dict[MarkKey, ManualMark]
 ) -> list[list[Any]]:
     """The rows of by_hand.csv, with the marks given so far: the header and an entry for each; [] if there is none.
 
     results: (student, lesson, answers) of each.
     """
-    rows: dict[Place, list[Any]] = {}
+    rows: dict[MarkKey, list[Any]] = {}
     for student, lesson, answers in results:
         for answer in answers:
             key = student, lesson, answer["exercise"]

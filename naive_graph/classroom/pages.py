@@ -151,34 +151,35 @@ def _marks_table(results: list[Result]) -> str:
     """Table of the lessons: number of submissions, mean, median, and a histogram of the points in five bins."""
     rows: list[tuple[Any, ...]] = []
     for lesson in sorted({result.lesson for result in results}):
-        all_of = [result for result in results if result.lesson == lesson]
-        marked = [result for result in all_of if result.has_mark]
-        most = max(sum(answer["of"] for answer in result.answers) for result in all_of)
-        head = escape(lesson), f"{len(marked)} ({len(marked) / len(all_of):.0%})", most
-        if not marked or not most:
+        lesson_results = [result for result in results if result.lesson == lesson]
+        marked = [result for result in lesson_results if result.has_mark]
+        max_points = max(sum(answer["of"] for answer in result.answers) for result in lesson_results)
+        head = escape(lesson), f"{len(marked)} ({len(marked) / len(lesson_results):.0%})", max_points
+        if not marked or not max_points:
             rows.append((*head, *[""] * 7))
             continue
         points = [result.points for result in marked]
-        fifths = Counter(min(4, int(5 * point / most)) for point in points)
+        fifths = Counter(min(4, int(5 * point / max_points)) for point in points)
         rows.append((*head, round(fmean(points), 2), round(median(points), 2), *(fifths[fifth] for fifth in range(5))))
     shares = [f"{20 * fifth} - {20 * fifth + 20} %" for fifth in range(5)]
     return _html_table(("lesson", "handed in", "points", "mean", "median", *shares), rows)
 
 
 def _exercises_table(results: list[Result]) -> str:
-    went: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
+    """Table of the exercises: how many answers are right, wrong, not marked, not written, not handed in."""
+    by_exercise: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
     for result in results:
         for answer in result.answers:
-            went[result.lesson, answer["exercise"]].append({**answer, "has_mark": result.has_mark})
+            by_exercise[result.lesson, answer["exercise"]].append({**answer, "has_mark": result.has_mark})
     rows = []
-    for (lesson, exercise), all_of in went.items():
-        answers = [answer for answer in all_of if answer["has_mark"] and answer["message"] != "Not handed in."]
+    for (lesson, exercise), all_answers in by_exercise.items():
+        answers = [answer for answer in all_answers if answer["has_mark"] and answer["message"] != "Not handed in."]
         right = sum(answer["passed"] for answer in answers)
         unwritten = sum(any(name in UNWRITTEN for name, _ in answer["mistakes"]) for answer in answers)
         waiting = sum(answer["message"].startswith(WAITS) for answer in answers)
         wrong = len(answers) - right - unwritten - waiting
         share = f"{right} ({right / len(answers):.0%})" if answers else "0"
-        counts = share, wrong, waiting, unwritten, len(all_of) - len(answers)
+        counts = share, wrong, waiting, unwritten, len(all_answers) - len(answers)
         rows.append((escape(exercise), escape(lesson), *counts))
     return _html_table(("exercise", "lesson", "right", "wrong", "not marked", "not written", "not handed in"), rows)
 

@@ -22,7 +22,7 @@ LAST = 10  # the lesson in which tiny.py is completed
 
 
 def start_tiny(lesson: int = 1, file: str | Path = "tiny.py") -> TranslatedText:
-    """Write tiny.py as it is before a lesson, if there is none. What is there stays as it is.
+    """Write tiny.py as it is before a lesson, unless the file exists: that is never changed.
 
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
@@ -35,12 +35,12 @@ def start_tiny(lesson: int = 1, file: str | Path = "tiny.py") -> TranslatedText:
     _check_lesson(lesson)
     if path.exists():
         return TranslatedText(f"{path} is there, and stays as it is. Open it, and write at its end.")
-    given_up_to = 0 if (path.parent / ASSESSED).exists() else lesson - 1
+    last_given = 0 if (path.parent / ASSESSED).exists() else lesson - 1  # the last lesson whose code is written
     try:
-        write_atomically(path, tiny_text(given_up_to).encode(), LessonError)
+        write_atomically(path, tiny_text(last_given).encode(), LessonError)
     except OSError as error:
         raise LessonError(f"{path} cannot be written: {error.strerror}. Choose another folder.") from None
-    if given_up_to < lesson - 1:
+    if last_given < lesson - 1:
         return TranslatedText(
             f"{path} is written, and is empty: here its parts give marks. Open it, and write at its end."
         )
@@ -70,12 +70,12 @@ def working_tiny(lesson: int, file: str | Path = "tiny.py") -> ModuleType:
     >>> tiny.__name__, hasattr(tiny, "Tiny")
     ('tiny', True)
     """
-    mine = check_tiny(lesson, file).passed
-    if not mine:
+    is_right = check_tiny(lesson, file).passed
+    if not is_right:
         so_far = "Your tiny.py is not right so far. The lesson goes on with the reference; come back when you like."
         print(translate(so_far))
     module = ModuleType("tiny")
-    exec(_compile_file(Path(file)) if mine else tiny_text(lesson), vars(module))
+    exec(_compile_file(Path(file)) if is_right else tiny_text(lesson), vars(module))
     return module
 
 
@@ -88,10 +88,10 @@ def check_parts(lesson: int, file: str | Path) -> Iterator[tuple[Exercise, Verdi
         yield TINY[0], Verdict(False, f"Not yet: {error}")
         return
     for part in TINY:
-        taught = load_texts()["tiny"]["parts"].get(part.name, LAST)
-        if taught > lesson:
+        part_lesson = load_texts()["tiny"]["parts"].get(part.name, LAST)
+        if part_lesson > lesson:
             return
-        if taught < lesson and part.name in load_texts()["tiny"]["beside"]["names"]:
+        if part_lesson < lesson and part.name in load_texts()["tiny"]["beside"]["names"]:
             continue
         outcome = _check_part(part, code, Path(file))
         record_progress(part.name, tried=True, passed=outcome.passed)
@@ -103,14 +103,17 @@ def check_parts(lesson: int, file: str | Path) -> Iterator[tuple[Exercise, Verdi
 
 
 def _check_part(part: TinyPart, code: CodeType, path: Path) -> Verdict:
+    """The verdict on a part: which name is missing, and what is wrong in cases without it; else that on all cases."""
     missing = [name for name in load_texts()[part.name].get("names", []) if name not in code.co_names]
     if missing:
         message = f"Not yet: {path} has no {missing[0]} so far. It is part of exercise {part.number}, {part.name}."
         message = f'{message} Write it, or paste solution("{part.name}"), and save the file.'
         remaining = [case for case in part.cases if not any(name in case.text for name in missing)]
         rest = replace(part, make_cases=lambda: remaining)
-        of_rest = verdict(rest, run_all_cases(rest, code)) if remaining else None
-        return Verdict(False, message if of_rest is None or of_rest.passed else f"{message}\n{of_rest.message}")
+        verdict_on_rest = verdict(rest, run_all_cases(rest, code)) if remaining else None
+        if verdict_on_rest is not None and not verdict_on_rest.passed:
+            message = f"{message}\n{verdict_on_rest.message}"
+        return Verdict(False, message)
     return verdict(replace(part, own_order=_learners_order_source(part, path)), run_all_cases(part, code))
 
 

@@ -23,7 +23,7 @@ from ..training.parameters import LookupParameter
 from ..training.trainer import Trainer
 from .sentences import JOINTS, WORDS, Sentence, Tree, fold
 
-KNOWN = WORDS + JOINTS
+VOCABULARY = WORDS + JOINTS
 
 
 class TreeReader:
@@ -80,12 +80,12 @@ class WordCounter:
 
     def __init__(self) -> None:
         self.model = Model()
-        self.weights = self.model.add_lookup_parameters((len(KNOWN), 1), const(0.0), name="weights")
+        self.weights = self.model.add_lookup_parameters((len(VOCABULARY), 1), const(0.0), name="weights")
         self.shift = self.model.add_parameters(1, const(0.0), name="shift")
 
     def score(self, tree: Tree) -> TensorNode:
         tokens: list[str] = fold(tree, lambda word: [word], lambda name, *parts: [name, *chain(*parts)])
-        rows = [KNOWN.index(word) for word in tokens]
+        rows = [VOCABULARY.index(word) for word in tokens]
         score: TensorNode = lookup(self.weights, rows).sum() + parameter(self.shift).sum()
         return score
 

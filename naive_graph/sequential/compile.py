@@ -95,14 +95,14 @@ def parse(text: str) -> ParsedProgram:
     return ParsedProgram(parsed.tree, networks)
 
 
-def _declare_streams(statement: StreamDeclaration, declared: dict[str, LocatedName], reading: ParsedText) -> None:
+def _declare_streams(statement: StreamDeclaration, declared: dict[str, LocatedName], parsed: ParsedText) -> None:
     kind, _ = statement.fields[0]
     if len(statement.fields) > 1:
         raise error_at(statement.fields[1][0], "BAD_TYPE", "a stream has one field, as in stream<double x>.")
     if kind.text != "double":
         raise error_at(kind, "BAD_TYPE", f"a stream carries doubles, not {kind}: stream<double x>.")
     constants = {
-        constant.name for constant in reading.constants.values() if constant.name.line <= statement.names[0].line
+        constant.name for constant in parsed.constants.values() if constant.name.line <= statement.names[0].line
     }
     for name in statement.names:
         if name.text in declared or name in constants:
@@ -114,7 +114,7 @@ def _make_network(
     statement: SequentialStatement,
     declared: dict[str, LocatedName],
     networks: dict[str, Sequential],
-    reading: ParsedText,
+    parsed: ParsedText,
 ) -> None:
     """Build the network of a statement, or collect its errors; may raise the last of them."""
     result, data, labels = statement.result, statement.data, statement.labels
@@ -122,16 +122,16 @@ def _make_network(
         if name.text not in declared:
             meant = suggest(name.text, declared, " (did you mean {})")
             says = f"declare it: stream<double x> {name};"
-            reading.add(error_at(name, "UNDECLARED_STREAM", says, f"{name}{meant}"))
+            parsed.add(error_at(name, "UNDECLARED_STREAM", says, f"{name}{meant}"))
     if result.text in (*networks, data.text, labels.text):
         says = "another network writes it, or this one reads it."
-        reading.add(error_at(result, "DUPLICATE_NAME", says, result.text))
+        parsed.add(error_at(result, "DUPLICATE_NAME", says, result.text))
     elif labels.text == data.text:
         says = "the network would read data and labels from one stream. Give the labels a stream of their own."
-        reading.add(error_at(labels, "DUPLICATE_NAME", says, labels.text))
+        parsed.add(error_at(labels, "DUPLICATE_NAME", says, labels.text))
     layers: list[Layer] = []
     for layer in statement.layers:
-        with reading.collect_errors():
+        with parsed.collect_errors():
             if all(argument.value.value is not None for argument in layer.arguments):  # else reported already
                 layers.append(_make_layer(layer))
     if any(argument.value.value is None for argument in statement.arguments):
@@ -144,15 +144,16 @@ def _make_network(
         streams = Streams(result.text, data.text, labels.text)
         streams = streams if len(set(streams)) == 3 else Streams()  # equal names were reported above
         with warnings.catch_warnings():
-            if reading.mistakes:
+            if parsed.mistakes:
                 warnings.simplefilter("ignore", SequentialWarning)
             networks[result.text] = Sequential.of(layers, positional, named, streams, pipelined=True)
     except SequentialError as error:
-        which = 2 if error.argument == "batch_size" and len(positional) > 2 else error.argument
-        where: Any = _find_argument(statement.arguments, which) or result
+        # schedule() names batch_size, which may be given by position: it is the third argument.
+        argument = 2 if error.argument == "batch_size" and len(positional) > 2 else error.argument
+        node: Any = _find_argument(statement.arguments, argument) or result
         if number := error.layer:
-            where = statement.layers[number - 1].name
-        raise error.at(where.line, where.column) from None
+            node = statement.layers[number - 1].name
+        raise error.at(node.line, node.column) from None
 
 
 def _make_layer(statement: LayerStatement) -> Layer:
@@ -165,8 +166,8 @@ def _make_layer(statement: LayerStatement) -> Layer:
     try:
         return LAYERS[name.text](*positional, **named)
     except SequentialError as error:
-        where = _find_argument(statement.arguments, error.argument) or name
-        raise error.at(where.line, where.column) from None
+        node = _find_argument(statement.arguments, error.argument) or name
+        raise error.at(node.line, node.column) from None
 
 
 def _split_arguments(arguments: tuple[Argument, ...]) -> tuple[list[Any], dict[str, Any]]:
@@ -179,8 +180,8 @@ def _split_arguments(arguments: tuple[Argument, ...]) -> tuple[list[Any], dict[s
     return [argument.value.value for argument in arguments if not argument.name], named
 
 
-def _find_argument(arguments: tuple[Argument, ...], which: int | str | None) -> Any:
-    """Where an argument stands in the text: the value at a position, or the name; None if there is none."""
-    if isinstance(which, int) and which < len(arguments):
-        return arguments[which].value
-    return next((argument.name for argument in arguments if argument.name and argument.name.text == which), None)
+def _find_argument(arguments: tuple[Argument, ...], key: int | str | None) -> Any:
+    """The node of an argument, whose line and column an error shows: the value at index `key`, or the name `key`."""
+    if isinstance(key, int) and key < len(arguments):
+        return arguments[key].value
+    return next((argument.name for argument in arguments if argument.name and argument.name.text == key), None)
