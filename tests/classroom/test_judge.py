@@ -77,8 +77,10 @@ def test_a_solution_passes_as_it_is_shown(exercise):
 
 def every_second_quickly(answers):
     """Right answers as parameters: with three or more to an exercise, one of each is among those that are not slow."""
-    for place, (name, answer) in enumerate(answers):
-        yield pytest.param(name, answer, id=f"{name}-{answer.__name__}", marks=[pytest.mark.slow] * (place % 2))
+    return [
+        pytest.param(name, answer, id=f"{name}-{answer.__name__}", marks=[pytest.mark.slow] * (place % 2))
+        for place, (name, answer) in enumerate(answers)
+    ]
 
 
 @pytest.mark.parametrize("exercise, answer", every_second_quickly(RIGHT))
