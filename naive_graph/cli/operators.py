@@ -7,10 +7,10 @@ from typing import Any
 
 def show_operators(name: str | None) -> int:
     """Print the table, or the operators with this name here, in ONNX or in TensorFlow, in any case."""
-    from ..tensor.operators.describe import described, list_operators
+    from ..tensor.operators.describe import describe_operator, list_operators
     from ..tensor.operators.table import operators
 
-    print(list_operators() if name is None else "\n\n".join(map(described, _find_operators(name, operators()))))
+    print(list_operators() if name is None else "\n\n".join(map(describe_operator, _find_operators(name, operators()))))
     return 0
 
 

@@ -29,7 +29,10 @@ def rosenbrock(x: Any, y: Any) -> Any:
 
 
 def beale(x: Any, y: Any) -> Any:
-    """Steep at the corners, and nearly level around its minimum at (3, 0.5). Source: Beale (1958)."""
+    """The sum of three squares (c - x + x y**k)**2, k = 1, 2, 3: steep at the corners, nearly level around (3, 0.5).
+
+    Source: Beale (1958).
+    """
     return (1.5 - x + x * y) ** 2 + (2.25 - x + x * y * y) ** 2 + (2.625 - x + x * y * y * y) ** 2
 
 

@@ -44,7 +44,8 @@ BUDGET = 50_000_000  # default limit on the scalar nodes of one `lower` call
 BYTES_PER_NODE = 60  # memory for a node with its edges, value and gradient
 
 
-WRITTEN = "written out"  # `unfolded[tensor, WRITTEN]`: its rows with Constants for structural zeros and ones
+# The key of a tensor's rows with Constants in place of structural zeros and ones: `unfolded[tensor, WRITTEN_OUT]`.
+WRITTEN_OUT = "written out"
 
 
 class Lowered:
@@ -124,13 +125,13 @@ def lower(tensor: TensorNode, budget: int = BUDGET) -> Lowered:
     _check_places(tensor)
     tables = tensor.home
     with tables.lock, GUARD:
-        if tensor not in tables.unfolded or (tensor, WRITTEN) not in tables.unfolded:
+        if tensor not in tables.unfolded or (tensor, WRITTEN_OUT) not in tables.unfolded:
             _check_budget(tensor, tables, budget)
             _lower(tensor, tables)
         for leaf, lowered in _find_outdated_leaves(tensor, tables):
             lowered.version = leaf.version()
             tables.set_leaf_values(lowered.rows.ravel(), np.asarray(leaf.held, dtype=np.float64).ravel())
-        return Lowered(tensor, tables, tables.unfolded[tensor, WRITTEN].rows)
+        return Lowered(tensor, tables, tables.unfolded[tensor, WRITTEN_OUT].rows)
 
 
 def _check_places(tensor: TensorNode) -> None:
@@ -174,7 +175,7 @@ def _lower(tensor: TensorNode, tables: Tables) -> None:
             for node in progress(_not_lowered_yet(tensor, tables), label="lower"):
                 new_lowered[node] = lower_node(node, writer, ChainMap(new_lowered, lowered_before))
             output = new_lowered.get(tensor) or lowered_before[tensor]
-            new_lowered[tensor, WRITTEN] = _materialize_output(output, writer)
+            new_lowered[tensor, WRITTEN_OUT] = _materialize_output(output, writer)
             if writer.end > writer.first:
                 writer.flush()
         for key, lowered in new_lowered.items():  # which tensor the new rows belong to

@@ -1,4 +1,8 @@
-"""depth_to_space, space_to_depth, batch_to_space, space_to_batch: move blocks of an image to channels or batch."""
+"""Operators that move blocks of an image to channels or the batch: space_to_depth, space_to_batch, and their inverses.
+
+With block 2, space_to_depth makes of an image (4, 6, C) one of (2, 3, 4 C): each pixel holds a block of four. All are
+rearrangements: NumPy rearranges an array of flat indices in the same way, and that is the table of a gather.
+"""
 
 from __future__ import annotations
 

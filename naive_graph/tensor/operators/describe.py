@@ -41,7 +41,7 @@ def _format_columns(lines: Iterable[list[str]], widths: tuple[int, ...]) -> Iter
         yield "  ".join(cell.ljust(width) for cell, width in zip(shortened, widths)).rstrip()
 
 
-def described(row: OperatorDef) -> str:
+def describe_operator(row: OperatorDef) -> str:
     """Describe an operator: usage, docstring, properties, formula, derivatives, ONNX and TensorFlow names."""
     parts = [row.usage(), *(f"  {line}".rstrip() for line in cleandoc(row.__doc__ or "").splitlines())]
     return wrap_text("\n".join([*parts, *operator_details(row)]))

@@ -48,7 +48,7 @@ class Task(NamedTuple):
 
 
 class TaskGraph:
-    """All tasks of one run, in topological order.
+    """All tasks of one run, in topological order. Printed, it shows which tasks can run at the same time.
 
     >>> from .. import LeafNode
     >>> a, b, c, d = (LeafNode.parameter(2.0, name) for name in "abcd")
