@@ -127,7 +127,7 @@ FAINT = """
 # How to make each, and how many steps are passed over between two that are looked at: others at each size.
 GRAPHS = {
     "10": (lambda: tangled(10), 1), "60": (lambda: tangled(60), 5), "layers": (layered, 127),
-    "a wide sum": (wide, 41), "500": (lambda: tangled(500), 61), "20,000": (lambda: tangled(20_000), 2999),
+    "a wide sum": (wide, 41), "500": (lambda: tangled(500), 61), "6,000": (lambda: tangled(6_000), 899),
 }  # fmt: skip
 
 
