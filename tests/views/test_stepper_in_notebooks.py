@@ -65,8 +65,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]
     folder = home / "work"
     folder.mkdir()
     lonely_notebook(folder / "walk.ipynb")
-    lonely_notebook(folder / "readme.ipynb", README)
-    lonely_notebook(folder / "read-on.ipynb", below="Now press an arrow key.")
+    lonely_notebook(folder / "readme.ipynb", README, below="Now press an arrow key.")
     token, port = secrets.token_hex(8), free_port()
     with jupyter("notebook", home, folder, token, port) as address:
         yield address, token
@@ -95,7 +94,7 @@ def walked(
     server: tuple[str, str],
     browser: Any,
     place: str,
-    name: str = "walk",
+    name: str,
     size: tuple[int, int] = (1300, 1000),
     keys: str = "Control+Enter",
 ) -> Iterator[Seen]:
@@ -114,33 +113,31 @@ def walked(
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("place", ["lab/tree", "notebooks"])
-def test_a_kernel_sends_what_a_notebook_asks_for(server: Any, browser: Any, place: str) -> None:
+def test_in_jupyterlab_arrows_step_at_once_and_a_kernel_sends_what_is_asked_for(server: Any, browser: Any) -> None:
+    """Right after the cell was run, where the notebook would jump between headings."""
     steps = step(chain())
-    with walked(server, browser, place) as seen:
-        seen.click("show queue (3)")
-        seen.click("next step")
-        seen.at(1)
-        assert seen.sentence == steps[1].sentence
-        assert seen.view.locator("[data-ng-still]").first.is_hidden()
-        seen.root.locator(".ng-drawing").focus()
-        seen.press("ArrowRight")
-        seen.at(2)
-        seen.click("last step")
-        seen.at(len(steps) - 1)
-        assert seen.sentence == steps[-1].sentence
-
-
-@pytest.mark.browser
-@pytest.mark.parametrize(("keys", "name"), [("Control+Enter", "walk"), ("Shift+Enter", "read-on")])
-def test_arrows_step_at_once_in_jupyterlab(server: Any, browser: Any, keys: str, name: str) -> None:
-    """Right after the cell was run, where the notebook would jump between headings; Shift+Enter goes on to the next."""
-    with walked(server, browser, "lab/tree", name, keys=keys) as seen:
+    with walked(server, browser, "lab/tree", "walk") as seen:
         for index in (1, 2):
             seen.press("ArrowRight")
             seen.at(2 * index)  # of the first level but one, every other event
         seen.press("ArrowLeft")
         seen.at(2)
+        walks_to_its_end(seen, steps, 3)
+
+
+def walks_to_its_end(seen: Seen, steps: Any, index: int) -> None:
+    """By buttons and keys, event by event to this one and the next, and to the last."""
+    seen.click("show queue (3)")
+    seen.click("next step")
+    seen.at(index)
+    assert seen.sentence == steps[index].sentence
+    assert seen.view.locator("[data-ng-still]").first.is_hidden()
+    seen.root.locator(".ng-drawing").focus()
+    seen.press("ArrowRight")
+    seen.at(index + 1)
+    seen.click("last step")
+    seen.at(len(steps) - 1)
+    assert seen.sentence == steps[-1].sentence
 
 
 # How far each node's box leaves the drawing's room, and the least size of a text.
@@ -156,7 +153,13 @@ LEFT = """() => {
 
 @pytest.mark.browser
 def test_the_readmes_function_is_whole_in_jupyterlab_at_1280_pixels(server: Any, browser: Any) -> None:
-    with walked(server, browser, "lab/tree", "readme", (1280, 800)) as seen:
+    """It is run by Shift+Enter, which goes on to the next cell, and the arrows step at once nevertheless."""
+    first = step(((Variable(6, name="x") - 7) ** 2 + 10).log()).find(kind="read")[0].index  # that x is given
+    with walked(server, browser, "lab/tree", "readme", (1280, 800), keys="Shift+Enter") as seen:
+        seen.press("ArrowRight")
+        seen.at(first)
+        seen.press("ArrowLeft")
+        seen.at(0)
         for key in ("Home", "End"):
             seen.press(key)
             count, out, least = seen.view.evaluate(LEFT)
@@ -164,17 +167,19 @@ def test_the_readmes_function_is_whole_in_jupyterlab_at_1280_pixels(server: Any,
 
 
 @pytest.mark.browser
-def test_a_walk_goes_on_when_the_kernel_has_ended(server: Any, browser: Any) -> None:
+def test_in_a_notebook_a_walk_goes_on_when_its_kernel_has_ended(server: Any, browser: Any) -> None:
     address, token = server
-    with walked(server, browser, "notebooks") as seen:
+    steps = step(chain())
+    with walked(server, browser, "notebooks", "walk") as seen:
+        walks_to_its_end(seen, steps, 1)
         with urlopen(f"{address}/api/kernels?token={token}") as answer:
             kernels = [each["id"] for each in json.load(answer)]
         for kernel in kernels:
             urlopen(Request(f"{address}/api/kernels/{kernel}?token={token}", method="DELETE")).close()
-        steps = step(chain())
+        seen.click("first step")
+        seen.at(0)
         seen.click("last step")
         seen.at(len(steps) - 1)
-        assert seen.sentence == steps[-1].sentence
         field = seen.root.get_by_role("spinbutton", name="value of x")
         field.fill("0.5")
         field.press("Enter")
