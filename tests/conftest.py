@@ -243,6 +243,16 @@ def pytest_xdist_auto_num_workers(config):
     return 0 if config.args_source.name == "ARGS" else min(4, os.cpu_count() or 1)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """What is imported and collected stays: the collector need not look for what might go of it."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+
+
 def pytest_collection_modifyitems(items):
     items.sort(key=lambda item: ([*LONG_FILES, item.path.stem]).index(item.path.stem))
     for item in items:
