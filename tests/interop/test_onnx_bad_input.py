@@ -357,7 +357,7 @@ def test_a_word_that_an_attribute_does_not_know_is_refused_by_its_name(op, attri
     ("Conv", (1, 1, 4, 4, 4), {"auto_pad": "odd"}, "auto_pad='odd' .* There are 'NOTSET', 'VALID'"),
     ("Conv", (1, 1, 4, 4, 4), {"strides": [0, 1, 1]}, r"strides=\[0, 1, 1\] .* Its numbers are 1 or more"),
     ("Conv", (1, 1, 4, 4, 4), {"pads": [-1, 0, 0, 0, 0, 0]}, "pads=.* Its numbers are 0 or more"),
-    ("ConvTranspose", (1, 1, 4, 4, 4), {}, "rank of input 0=5 .* Sequences and images are read, of rank 3 and 4"),
+    ("ConvTranspose", (1, 1, 4, 4, 4), {"auto_pad": "SAME_UPPER"}, "auto_pad='SAME_UPPER' .* Export .* with pads"),
 ])  # fmt: skip
 def test_what_a_window_lacks_is_named(op, shape, attributes, says):
     nodes = [node(op, "x w" if "Conv" in op else "x", "y", **attributes)]

@@ -29,7 +29,7 @@ from ...tensor.operators.operator_def import OperatorDef
 from ...tensor.operators.properties import LARGEST
 from ...tensor.operators.table import TABLE
 from ..builder import ImportRule, StepBuilder, leaf_names, raise_no_operator, register, truncate_fraction
-from ..network import join_names
+from ..network import BuiltGraph, join_names
 from ..weights import StoredWeights
 from .arrays import entry_type
 from .custom_ops import rebuild_call
@@ -167,12 +167,13 @@ class OnnxBuilder(StepBuilder):
 
     def _as_typed_arrays(self, step: OnnxStep, results: Sequence[Any]) -> list[Any]:
         """Convert results to arrays of the types that ONNX infers; nodes are evaluated."""
+        nodes = {str(position): node for position, node in enumerate(results) if isinstance(node, TensorNode)}
+        values = BuiltGraph({}, nodes, {}).run() if nodes else {}
         arrays = []
-        for name, result in zip(step.outputs, results):
+        for index, (name, result) in enumerate(zip(step.outputs, results)):
             kind = entry_type(self.types[name]) if name in self.types else None
-            value = result.eval() if isinstance(result, TensorNode) else result
             with np.errstate(invalid="ignore"):
-                arrays.append(None if value is None else np.asarray(value, kind))
+                arrays.append(None if result is None else np.asarray(values.get(str(index), result), kind))
         return arrays
 
     def _build(self, step: OnnxStep) -> Sequence[Any]:

@@ -33,18 +33,20 @@ from .steps import OnnxStep
 
 DEFAULTS = {  # attributes of Resize that a step leaves out
     "mode": "nearest", "coordinate_transformation_mode": "half_pixel", "nearest_mode": "round_prefer_floor",
-    "cubic_coeff_a": -0.75, "exclude_outside": 0, "antialias": 0, "axes": None, "keep_aspect_ratio_policy": "stretch",
+    "cubic_coeff_a": -0.75, "exclude_outside": 0, "extrapolation_value": 0.0, "antialias": 0, "axes": None,
+    "keep_aspect_ratio_policy": "stretch",
 }  # fmt: skip
 # Other defaults of Upsample, and of Resize before opset 11.
 OLD_DEFAULTS = {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
 
 
 class Axis(NamedTuple):
-    """One resized axis."""
+    """One resized axis. crop: the part of it that tf_crop_and_resize takes, (0, 1) being all."""
 
     old_extent: int
     new_extent: int
     scale: float
+    crop: tuple[float, float]
 
 
 # Coordinate transformations: from the index of a new entry to its position in the old axis.
@@ -58,6 +60,11 @@ TO_OLD_POSITION: dict[str, Callable[[Any, Axis], Any]] = {
     "half_pixel_symmetric": lambda index, axis: (
         axis.old_extent / 2 * (1.0 - axis.new_extent / (axis.scale * axis.old_extent))
         + (index + 0.5) / axis.scale - 0.5
+    ),
+    "tf_crop_and_resize": lambda index, axis: (
+        axis.crop[0] * (axis.old_extent - 1) + index * (axis.crop[1] - axis.crop[0]) * _aligned_step(axis)
+        if axis.new_extent > 1
+        else index + sum(axis.crop) * (axis.old_extent - 1) / 2
     ),
 }  # fmt: skip
 # Nearest modes: whether to take the later of two neighbours, by the distance from the earlier one (above 0, up to 1).
@@ -98,43 +105,62 @@ KERNELS = {"linear": (1, _linear_kernel), "cubic": (2, _cubic_kernel)}
 
 @import_rule("Resize", "Upsample")
 def resize(builder: OnnxBuilder, step: OnnxStep) -> Sequence[Any]:
-    """Resize x axis by axis. Inputs: x, roi (not read), scales, sizes; before opset 11 only x and scales."""
+    """Resize x axis by axis. Inputs: x, roi (the crop), scales, sizes; before opset 11 only x and scales."""
     x, is_old = builder.operand(step, 0), step.op == "Upsample" or step.opset < 11
     options = {**DEFAULTS, **(OLD_DEFAULTS if is_old else {}), **attributes_of(step)}
     arrays = [builder.known_array(step, index) for index in range(1, len(step.inputs))]
     choices = {"mode": ("nearest", *KERNELS), "coordinate_transformation_mode": TO_OLD_POSITION,
-               "nearest_mode": TAKES_LATER, "keep_aspect_ratio_policy": ("stretch",)}  # fmt: skip
+               "nearest_mode": TAKES_LATER,
+               "keep_aspect_ratio_policy": ("stretch", "not_larger", "not_smaller")}  # fmt: skip
     for name, allowed in choices.items():
         if options[name] not in allowed:
             raise ImportAttributeError(step.label, name, options[name], f"There are {', '.join(allowed)}.")
     scales, sizes = arrays[1:2], arrays[2:3]  # each a list of one array, or empty
     if is_old:
         scales, sizes = [options.get("scales") or arrays[0]], []
-    for position, axis in _resized_axes(x, scales, sizes, options["axes"]).items():
-        if axis.old_extent != axis.new_extent or axis.scale != 1.0:
-            x = _resize_axis(x, position, axis, options, f"{step.name}/axis_{position}")
+    crop = None if is_old else arrays[0]
+    is_outside = np.zeros((), bool)
+    for position, axis in _resized_axes(x, scales, sizes, crop, options).items():
+        if axis.old_extent == axis.new_extent and axis.scale == 1.0 and axis.crop == (0.0, 1.0):
+            continue  # it stays as it is
+        x, beyond = _resize_axis(x, position, axis, options, f"{step.name}/axis_{position}")
+        is_outside = is_outside | beyond.reshape([-1 if dim == position else 1 for dim in range(x.rank)])
+    if options["coordinate_transformation_mode"] == "tf_crop_and_resize" and is_outside.any():
+        x = TABLE["where"](np.broadcast_to(is_outside, x.shape).astype(float), options["extrapolation_value"], x)
     return [TABLE["identity"](x, name=step.name)]
 
 
-def _resized_axes(x: TensorNode, scales: Sequence[Any], sizes: Sequence[Any], chosen: Any) -> dict[int, Axis]:
-    """The chosen axes (None: all), by position; their new extents come from sizes or scales.
+def _resized_axes(
+    x: TensorNode, scales: Sequence[Any], sizes: Sequence[Any], crop: Any, options: Mapping[str, Any]
+) -> dict[int, Axis]:
+    """The axes named by the attribute `axes` (all by default), by position; the new extents come from sizes or scales.
 
-    scales, sizes: a list of one array, or empty.
+    scales, sizes: a list of one array, or empty. crop: the starts of all these axes, then their ends; or None.
     """
-    positions = range(x.rank) if chosen is None else [axis % x.rank for axis in chosen]
+    positions = range(x.rank) if options["axes"] is None else [axis % x.rank for axis in options["axes"]]
     old_extents = [x.shape[position] for position in positions]
     if sizes and sizes[0] is not None and np.size(sizes[0]):
         new_extents = [int(size) for size in sizes[0]]
         factors = [new / old for new, old in zip(new_extents, old_extents)]
+        if options["keep_aspect_ratio_policy"] != "stretch":
+            choose = min if options["keep_aspect_ratio_policy"] == "not_larger" else max
+            common_factor = choose(factors)
+            factors = [common_factor] * len(factors)
+            new_extents = [math.floor(common_factor * extent + 0.5) for extent in old_extents]
     else:
         factors = [float(scale) for scale in scales[0]]
         new_extents = [math.floor(scale * extent) for scale, extent in zip(factors, old_extents)]
-    return dict(zip(positions, map(Axis, old_extents, new_extents, factors)))
+    crops = [(0.0, 1.0)] * len(factors)
+    if crop is not None and np.size(crop):
+        crops = [*zip(crop[: len(factors)], crop[len(factors) :])]
+    axes = [Axis(*fields) for fields in zip(old_extents, new_extents, factors, crops)]
+    return dict(zip(positions, axes))
 
 
-def _resize_axis(x: TensorNode, position: int, axis: Axis, options: Mapping[str, Any], name: str) -> TensorNode:
-    """Resize along one axis."""
+def _resize_axis(x: TensorNode, position: int, axis: Axis, options: Mapping[str, Any], name: str) -> tuple[Any, Any]:
+    """Resize along one axis; also return which new entries lie outside the old axis."""
     positions = TO_OLD_POSITION[options["coordinate_transformation_mode"]](np.arange(float(axis.new_extent)), axis)
+    is_outside = (positions < 0) | (positions > axis.old_extent - 1)
     low = np.ceil(positions).astype(int) - 1  # the neighbour strictly before the position
     if options["mode"] == "nearest":
         taps = [(low + TAKES_LATER[options["nearest_mode"]](positions - low), None)]
@@ -146,7 +172,7 @@ def _resize_axis(x: TensorNode, position: int, axis: Axis, options: Mapping[str,
         if weight is not None:
             term = term * weight.reshape([-1 if dim == position else 1 for dim in range(x.rank)])
         result = term if result is None else result + term
-    return result  # type: ignore[no-any-return]
+    return result, is_outside
 
 
 def _weighted_taps(positions: Any, low: Any, axis: Axis, options: Mapping[str, Any]) -> list[tuple[Any, Any]]:

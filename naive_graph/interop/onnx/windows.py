@@ -9,17 +9,13 @@ from typing import Any
 from ...errors import ImportAttributeError
 from ...tensor import arithmetic, slicing
 from ...tensor.base import TensorNode
+from ...tensor.operators.convolution import add_overlapping_windows
 from ...tensor.sliding import SAME, make_window
+from ...tensor.sparse_selector import AxisSelection
 from .import_graph import OnnxBuilder, attributes_of, import_rule
 from .steps import OnnxStep
 
 PAIRED = {"kernel_shape": 1, "strides": 1, "dilations": 1, "output_padding": 0, "output_shape": 1, "pads": 0}
-IMAGES = (4,), "Images are read, of rank 4."
-RANKS = {
-    "ConvTranspose": ((3, 4), "Sequences and images are read, of rank 3 and 4."), "DepthToSpace": IMAGES,
-    "SpaceToDepth": IMAGES,
-}  # fmt: skip
-ANY_RANK = (3, 4, 5), "Sequences, images and volumes are read, of rank 3, 4 and 5."
 POOLS = ("MaxPool", "AveragePool", "LpPool")
 
 
@@ -28,9 +24,12 @@ POOLS = ("MaxPool", "AveragePool", "LpPool")
 def windows(builder: OnnxBuilder, step: OnnxStep) -> Sequence[Any]:
     """Treat a sequence as an image of one row, and a volume as images whose depth axis is handled separately."""
     x = builder.operand(step, 0)
-    ranks, due_ranks = RANKS.get(step.op, ANY_RANK)
-    if x.rank not in ranks:
-        raise ImportAttributeError(step.label, "rank of input 0", x.rank, due_ranks)
+    if "Space" in step.op and x.rank != 4:
+        raise ImportAttributeError(step.label, "rank of input 0", x.rank, "Images are read, of rank 4.")
+    if not 3 <= x.rank <= 5:
+        raise ImportAttributeError(
+            step.label, "rank of input 0", x.rank, "Sequences, images and volumes are read, of rank 3, 4 and 5."
+        )
     for name, attribute in step.attributes.items():
         due = (x.rank - 2) * (2 if name == "pads" else 1)
         if name in PAIRED and len(attribute.ints) != due:
@@ -78,7 +77,7 @@ def _slide_volume(builder: OnnxBuilder, step: OnnxStep, x: TensorNode) -> Sequen
         pooled = _slide_image(builder, step, [1, 2], [slicing.reshape(x, (n, c, depth * image[0], image[1]))])
         return [slicing.reshape(pooled, (n, c, 1, 1, 1))]
     w, bias = builder.operand(step, 1), builder.operand(step, 2)
-    result = _convolve_volume(builder, step, x, w)
+    result = (_transpose_convolve_volume if step.op == "ConvTranspose" else _convolve_volume)(builder, step, x, w)
     return [result if bias is None else result + slicing.reshape(bias, (bias.size, 1, 1, 1))]
 
 
@@ -109,3 +108,23 @@ def _convolve_volume(builder: OnnxBuilder, step: OnnxStep, x: TensorNode, w: Ten
     images = slicing.reshape(arithmetic.transpose(depth_windows, 0, 2, 1, 3, 4, 5), (n * out, -1, *image))
     y = _slide_image(builder, step, [1, 2], [images, slicing.reshape(w, (w.shape[0], -1, *w.shape[3:]))])
     return arithmetic.transpose(slicing.reshape(y, (n, out, *y.shape[1:])), 0, 2, 1, 3, 4)
+
+
+def _transpose_convolve_volume(builder: OnnxBuilder, step: OnnxStep, x: TensorNode, w: TensorNode) -> TensorNode:
+    """3-D transposed convolution: channels of an image are scattered along the depth."""
+    attributes, (n, _, depth, *image) = attributes_of(step), x.shape
+    for name in ("output_shape", "auto_pad"):
+        if attributes.get(name, "NOTSET") != "NOTSET":
+            raise ImportAttributeError(
+                step.label, name, attributes[name], "Of volumes, pads are read. Export the network with pads."
+            )
+    stride, dilation, output_padding = (attributes.get(name, [usual])[0] for name, usual in
+                              (("strides", 1), ("dilations", 1), ("output_padding", 0)))  # fmt: skip
+    pads = attributes.get("pads", [0] * 6)
+    out = (depth - 1) * stride + (w.shape[2] - 1) * dilation + 1 + output_padding - pads[0] - pads[3]
+    images = slicing.reshape(arithmetic.transpose(x, 0, 2, 1, 3, 4), (n * depth, -1, *image))
+    y = _slide_image(builder, step, [1, 2], [images, slicing.reshape(w, (w.shape[0], -1, *w.shape[3:]))])
+    y = slicing.reshape(y, (n, depth, -1, w.shape[2], *y.shape[2:]))
+    selection = AxisSelection((0, 1), 2, (stride, dilation), -pads[0])
+    y = add_overlapping_windows(arithmetic.transpose(y, 0, 1, 3, 2, 4, 5), 1, selection, out)
+    return arithmetic.transpose(y, 0, 2, 1, 3, 4)
