@@ -172,12 +172,12 @@ def write(notebook: Any, target: Path) -> Path:
 def write_languages(lesson: Path) -> Iterator[Path]:
     """Write a lesson in every other language that has it. A text without a translation stays English, and is told."""
     for language in (each for each in languages() if has_translation(each, lesson)):
-        known = lesson_catalogue(lesson, language).known
+        find_translation = lesson_catalogue(lesson, language).find_translation
         cells = json.loads(lesson.read_bytes())["cells"]
         texts = [
             text for cell in cells if cell["cell_type"] == "markdown" for text in paragraphs("".join(cell["source"]))
         ]
-        for text in (each for each in texts if known(each) is None):
+        for text in (text for text in texts if find_translation(text) is None):
             print(f"note: lessons/{language}/{lesson.stem}.po lacks {text[:60]!r}", file=sys.stderr)
         target = lesson.parent / language / lesson.name
         target.parent.mkdir(exist_ok=True)
