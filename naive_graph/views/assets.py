@@ -12,11 +12,13 @@ from ..errors import NaiveGraphError
 from .theme import LAYOUT, page_style
 
 HERE = Path(__file__).parent
-SPOKEN = re.compile(
+# Where a script has a text that a reader sees: `spoken("text")`, `button(name, "text")`, a constant such as
+# COMPUTED = "text", and the lists of keys, speeds and levels of the stepper.
+TRANSLATABLE = re.compile(
     r'spoken\("([^"]+)"|button\((?=[^,]+, "([^"]+)")|CO[A-Z]+ED = "([^"]+)"|(?:KEYS|SPEEDS|LEVELS) = ([\[{].*?[\]}]);',
     re.DOTALL,
 )
-PAGE = "page | "  # prefix of page texts in a catalogue: they are short, and the same words may be names elsewhere
+PAGE = "page | "  # prefix of page texts in a catalogue of translations: a short word may mean another thing elsewhere
 
 
 def read_asset(name: str) -> str:
@@ -25,13 +27,13 @@ def read_asset(name: str) -> str:
 
 
 def packed(name: str) -> str:
-    """Read a script or style without indents and comment lines, since every notebook output has a copy."""
+    """Read a script or style without indents and `//` lines, to be short: every output in a notebook has a copy."""
     lines = map(str.strip, read_asset(name).replace('"LAYOUT"', json.dumps(LAYOUT)).splitlines())
     return "\n".join(line for line in lines if line and not line.startswith("//")) + "\n"
 
 
 def standalone_page(title: str, body: str, policy: str) -> str:
-    """A complete HTML document around `body` that loads nothing from the network."""
+    """A complete HTML document around `body`. policy: its Content-Security-Policy, see csp.py."""
     return read_asset("own.html").format(title=escape(title), body=body, policy=policy, style=root_style())
 
 
@@ -46,9 +48,9 @@ def translate_page_text(text: str) -> str:
 
 
 def script_texts(*names: str) -> list[str]:
-    """All translatable texts in these scripts, sorted; names of keys are left out."""
+    """All translatable texts in these scripts, sorted; keys such as "g" and "Home  End" are left out."""
     phrases = set()
     for name in names:
-        for text in chain.from_iterable(SPOKEN.findall(read_asset(name))):
+        for text in chain.from_iterable(TRANSLATABLE.findall(read_asset(name))):
             phrases.update(re.findall(r'"([^"]+)"', text) if text[:1] in ("[", "{") else [text])
     return sorted(phrase for phrase in phrases if re.search("[a-z]{2}", phrase) and "  " not in phrase)

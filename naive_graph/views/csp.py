@@ -1,4 +1,7 @@
-"""The Content-Security-Policy of a generated page: it may run its own scripts only, and load nothing."""
+"""The Content-Security-Policy of a generated page: it runs its own scripts only, and loads nothing from elsewhere.
+
+The exception are pages that run Python: they load the playground's files, and may fetch packages from one host.
+"""
 
 from __future__ import annotations
 
@@ -7,21 +10,23 @@ import hashlib
 
 
 def csp_meta(*scripts: str, style: str = "", dot: bool = False, python: str | None = None) -> str:
-    """The <meta> tag of a Content-Security-Policy that allows these scripts by hash, and nothing from elsewhere.
+    """The <meta> tag of a Content-Security-Policy that allows these scripts by hash, and no others.
 
-    So a name or an error message that gets into a page as markup by mistake cannot
-    run anything or send data. style: the page's own, where no
-    element has one of its own; without it any may stand in the page. dot: whether
-    the page lays out pictures, by a program that it holds compiled to WebAssembly. python: for a page
-    with cells that the playground's files run, the other host that it may ask, or "".
+    So a name or an error message that gets into a page as markup by mistake cannot run anything or send data.
+
+    style: the page's only style, allowed by hash; without it every inline style is allowed.
+    dot: whether the page runs Graphviz, which it holds as WebAssembly.
+    python: of a page whose cells run Python in the playground's worker: the host that packages may be fetched
+    from, "" for none. None: the page runs no Python.
     """
-    sources = ["'self'"] * (python is not None)
-    runs = " ".join([*map(csp_hash, scripts), *sources, *["'wasm-unsafe-eval'"] * (dot or bool(sources))]) or "'none'"
-    looks = " ".join([csp_hash(style) if style else "'unsafe-inline'", *sources])
-    asks = f" worker-src blob: 'self'; connect-src 'self' {python}".rstrip() + "; frame-src 'self';" if sources else ""
+    own_files = ["'self'"] * (python is not None)
+    has_wasm = dot or python is not None
+    script_sources = " ".join([*map(csp_hash, scripts), *own_files, *["'wasm-unsafe-eval'"] * has_wasm]) or "'none'"
+    style_sources = " ".join([csp_hash(style) if style else "'unsafe-inline'", *own_files])
+    worker = f" worker-src blob: 'self'; connect-src 'self' {python}".rstrip() + "; frame-src 'self';"
     return (
-        f"""<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src {runs}; """
-        f"""style-src {looks};{asks} img-src data:; base-uri 'none'; form-action 'none'">"""
+        f"""<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src {script_sources}; """
+        f"""style-src {style_sources};{worker * len(own_files)} img-src data:; base-uri 'none'; form-action 'none'">"""
     )
 
 

@@ -1,10 +1,9 @@
 """The theme of all views: font sizes, spacing, number format, and colours by meaning, for light and dark mode.
 
-Every view takes them from here: SVG, pages, plots and films (what a terminal shows: graph/formatting). A
-colour is asked for by what it says, `LIGHT["gradient"]`; a page asks for
-`var(--ng-gradient)`, which follows the reader's theme. An SVG is drawn in the
-light colours, and a style inside it turns each into its dark one where that is
-wanted, so that a program that knows no styles shows it as well.
+SVG, pages, plots and films take them from here (a terminal's tables: graph/formatting). A colour is named by
+its meaning: `LIGHT["gradient"]` in Python, `var(--ng-gradient)` in a page, which follows the reader's theme.
+An SVG is drawn in the light colours; a style inside it replaces each by its dark one in dark mode, so a
+program that ignores styles still shows the light picture.
 """
 
 from __future__ import annotations
@@ -12,29 +11,30 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-# --- sizes, in pixels, and spaces ---------------------------------------------
+# --- sizes, in pixels ---------------------------------------------------------
 
-TITLE, TEXT, SMALL, LEAST = 15, 13, 11, 9  # a title, a label, a remark, and what nobody reads below
-READ = 10  # of a text that is read at ease
-LINE, LETTER, GAP, RADIUS = 16, 7.4, 14, 6  # of a label: a line's height, a letter's width; between boxes; of corners
-# Of boxes, frames and the page around them; a page lays out by the same numbers, `LAYOUT` in drawing/viewport.js.
-APART, THIN = 10, 20  # between texts in one line; the height of a box whose texts stand in one line
-BASE = 4.5  # from the middle of a line down to its base
-BEHIND, ROUND = 4, 14  # how far a folded box's second sheet looks out; of the corners of what varies
-ROOMS = {"pill": (18, 8), "hexagon": (24, 6), "sheets": (14, 10), "plaintext": (4, 0)}  # an outline beside its text:
-USUAL_ROOM = 12, 6  # to the left and right, above and below; of any other outline
-MARGIN = 8  # around all
-# How a picture may be laid out, direction and whether boxes are flat, the first that shows all of it; else the one
-# that shows most.
+TITLE, TEXT, SMALL, LEAST = 15, 13, 11, 9  # font sizes: a title, a label, a remark, the smallest that can be read
+READ = 10  # the font size at which text is comfortable to read
+LINE, RADIUS = 16, 6  # the height of a line of text; the corner radius of an operator's box
+# Sizes of boxes, frames and the page around them. A page lays out by the same numbers: `LAYOUT` in drawing/viewport.js.
+APART, THIN = 10, 20  # a flat box has its texts in one line: the space between them, and the box's height
+BASE = 4.5  # from the middle of a line of text down to its baseline
+BEHIND, ROUND = 4, 14  # how far a folded scope's second sheet sticks out; the corner radius of a Variable's pill
+# The padding of a box by its shape: left and right together, above and below together.
+ROOMS = {"pill": (18, 8), "hexagon": (24, 6), "sheets": (14, 10), "plaintext": (4, 0)}
+USUAL_ROOM = 12, 6  # of any other shape
+MARGIN = 8  # around the whole picture
+# The layouts that are tried in this order: (direction, whether boxes are flat). The first that fits into a screen is
+# taken, or if none does, the one that shows the largest share.
 WAYS = (("LR", False), ("TB", False), ("TB", True), ("LR", True))
 LAYOUT = {
     "TEXT": TEXT, "SMALL": SMALL, "LEAST": LEAST, "READ": READ, "LINE": LINE, "APART": APART, "THIN": THIN,
     "BASE": BASE, "BEHIND": BEHIND, "ROUND": ROUND, "ROOMS": ROOMS, "USUAL_ROOM": USUAL_ROOM, "MARGIN": MARGIN,
     "WAYS": [[way, *["flat"] * flat] for way, flat in WAYS],
 }  # fmt: skip
-OWN_FONT = "Naive Graph Sans"  # of PNG and PDF: Liberation Sans, which browsers take for Helvetica and Arial
+OWN_FONT = "Naive Graph Sans"  # for PNG and PDF: a copy of Liberation Sans, as wide as Helvetica and Arial
 FONT = f"{OWN_FONT},Helvetica,Arial,Noto Sans CJK SC,PingFang SC,Microsoft YaHei,WenQuanYi Micro Hei,sans-serif"
-# Fonts with letters that those of pictures and plots have not: ideographs, kana, hangul, other scripts.
+# Fonts for letters that ours lacks: ideographs, kana, hangul, other scripts.
 OTHER_FONTS = (
     "Noto Sans CJK SC", "Source Han Sans SC", "WenQuanYi Micro Hei", "WenQuanYi Zen Hei", "Microsoft YaHei",
     "PingFang SC", "Hiragino Sans GB", "SimHei", "Noto Sans", "FreeSans", "Arial Unicode MS",
@@ -65,7 +65,7 @@ def format_number(value: float, digits: int = DIGITS) -> str:
 # Meaning of a colour: (hex value in light mode, in dark mode).
 COLOURS = {
     "ground": ("#ffffff", "#16181c"),  # behind everything
-    "panel": ("#f5f6f8", "#22252b"),  # behind what stands apart
+    "panel": ("#f5f6f8", "#22252b"),  # behind side panels and tables
     "ink": ("#1a1a1a", "#ececec"),  # names and values
     "soft": ("#555555", "#b4b4b4"),  # remarks, arrows
     "line": ("#808080", "#8c8c8c"),  # frames, rules
@@ -89,22 +89,23 @@ COLOURS = {
 }
 LIGHT = {name: light for name, (light, _) in COLOURS.items()}
 DARK = {name: dark for name, (_, dark) in COLOURS.items()}
-# Lines of plots, and the shades of a surface from low to high: every line can be seen on every shade.
+# (light, dark) colours of the lines of plots; each stands out against every shade of a surface.
 SERIES = (
     ("#0067a8", "#56b4e9"), ("#bf4400", "#ff9a5c"), ("#007048", "#3ecb99"), ("#a8367a", "#f08cc4"),
     ("#7d5a00", "#e6c04a"), ("#6a4fbf", "#b7a4ff"), ("#1a1a1b", "#ececed"),
 )  # fmt: skip
+# (light, dark) shades of a surface, from low to high.
 SHADES = (("#ffffff", "#16181c"), ("#e9f0f7", "#1b232c"), ("#d5e2ef", "#1f2d3b"), ("#c3d5e8", "#24374a"))
-TONES = 12  # of a surface, at most
-COLD, WARM = ("#5aa2d8", "#2a6da3"), ("#eda04e", "#94530f")  # of a heat map: far below zero, and far above
-HEATS = 8  # steps from zero to either
+TONES = 12  # steps between the lowest and the highest shade of a surface
+COLD, WARM = ("#5aa2d8", "#2a6da3"), ("#eda04e", "#94530f")  # a heat map: far below zero, and far above
+HEATS = 8  # steps of colour from zero to COLD, and to WARM
 
 
 class BoxStyle(NamedTuple):
     """The style of a kind of box. Kinds differ in shape and outline, not only in colour."""
 
     shape: str
-    colour: str  # of the line; that of the ground is "<colour>-ground"
+    colour: str  # the name of the line's colour; "<colour>-ground" is that of the fill
     outline: str = "solid"
     thickness: int = 1
     ink: str = "ink"
@@ -118,6 +119,7 @@ class BoxStyle(NamedTuple):
         return LIGHT.get(self.colour, "none")
 
 
+# The style of each kind of box. In a task graph: F computes values, B contributions, G sums gradients.
 LOOKS = {
     "constant": BoxStyle("box", "constant", "dashed"),
     "variable": BoxStyle("pill", "variable", thickness=2),
@@ -175,7 +177,7 @@ THEMES = (
 
 
 def page_style(selector: str = ":root", *names: str) -> str:
-    """CSS that gives what it selects our colours (or these) as variables, `var(--ng-ink)`, by the reader's theme."""
+    """CSS that defines our colours (all, or these names) as variables such as `--ng-ink`, by the reader's theme."""
     chosen = {name: COLOURS[name] for name in names or COLOURS}
     light = " ".join(f"--ng-{name}: {light};" for name, (light, _) in chosen.items())
     both = " ".join(f"--ng-{name}: light-dark({light}, {dark});" for name, (light, dark) in chosen.items())
@@ -191,7 +193,7 @@ def svg_style(svg: str, selector: str = "svg.naive-graph") -> str:
     pairs = dict([*COLOURS.values(), *SERIES, *heats, *(surface_color(tone / TONES) for tone in range(TONES + 1))])
     rules = []
     for light, dark in pairs.items():
-        for what in ("fill", "stroke"):
-            if f'{what}="{light}"' in svg:
-                rules.append(f'{selector} [{what}="{light}"] {{ {what}: light-dark({light}, {dark}); }}\n')
+        for attribute in ("fill", "stroke"):
+            if f'{attribute}="{light}"' in svg:
+                rules.append(f'{selector} [{attribute}="{light}"] {{ {attribute}: light-dark({light}, {dark}); }}\n')
     return f"{selector} {{ color-scheme: light dark; }}\n{THEMES.format(selector)}{''.join(rules)}"

@@ -1,10 +1,10 @@
 """Draw graphs: scenes of boxes and arrows, laid out by Graphviz, rendered as SVG, PNG, PDF and interactive HTML.
 
-scene                    the scene: boxes and arrows, before layout
+scene                    boxes, arrows and captions of a picture, before layout
 folding                  which scopes are folded into one box
 summarize, summary       a large graph in few boxes: equal nodes share one, a loop is drawn once; its scene
 tensors, matrices        the scene of tensors, and a tensor as a matrix of cells
-tasks, flows, plans      the scenes of task graphs, dataflows and compiled plans
+flows, plans             the scenes of layers, dataflows and task graphs; of compiled plans
 text_metrics, names      widths of texts; display names of nodes
 shapes                   how large a box is, and its outline
 dot, engine              the scene as DOT text, and Graphviz's dot that lays it out; engine.js runs it in a page

@@ -1,4 +1,8 @@
-"""Draw tensors as matrices: a cell for each entry, coloured by its value; and which entries depend on which."""
+"""Draw a tensor as a matrix: a cell for each entry, coloured by its value; and list the entries that it depends on.
+
+A tensor of three axes or more becomes several matrices, side by side or below each other: an image has one for each
+of its channels, the weights of a convolution one for each pair of channels.
+"""
 
 from __future__ import annotations
 
@@ -20,69 +24,70 @@ from ...tensor.sparse_selector import SelectionNode
 from ..theme import format_number
 from .scene import Cell, Grid
 
-MOST_CELLS, LONGEST = 1024, 64  # of a tensor that is drawn entry by entry; rows or columns of it
-MOST_WRITTEN, WIDEST = 64, 8  # cells with numbers in them, and how many of them side by side
-MOST_TERMS = 20_000  # products of a sum that are followed
-DIGITS = 3
-APART = 0.4  # cells between the matrices that a tensor of three axes or more is made of
+MOST_CELLS, LONGEST = 1024, 64  # a larger tensor, or one with more rows or columns, is not drawn entry by entry
+MOST_WRITTEN, WIDEST = 64, 8  # cells of a tensor whose numbers are written, and cells of a row of it
+MOST_TERMS = 20_000  # products of an Einstein sum, beyond which the entries are not traced to those of the sources
+DIGITS = 3  # of a number in a cell
+APART = 0.4  # cells between two matrices of one tensor
 
 
 def make_grid(node: TensorNode, name: str, value: Any) -> Grid | None:
-    """The tensor as a matrix, or as several below each other; None if it is a number, or too large to be drawn."""
+    """The tensor as one matrix or several; None if it is a number or too large. value: its entries, if known."""
     if not node.rank or node.size > MOST_CELLS:
         return None
     shown_axes = display_axes(node)
     order = [axis for axis in range(node.rank) if axis not in shown_axes] + shown_axes
     extents = [node.shape[axis] for axis in shown_axes] or [1]
     high, wide = extents[-2] if len(extents) > 1 else 1, extents[-1]
-    # As channels are: images have four axes, or other axes than the last two for rows and columns.
-    in_row = node.rank == 4 or len(extents) > 3 or shown_axes != sorted(shown_axes)
-    beside = extents[-3] if in_row and len(extents) > 2 else 1
-    if in_row and beside == 1:  # windows from one channel
-        beside = prod(extents[:-2])
-    below = prod(extents[:-2]) // beside
-    columns, rows = beside * (wide + APART) - APART, below * (high + APART) - APART
+    # Channels stand side by side. A tensor has channels if it has four axes, or if its rows and columns are not last.
+    has_channels = node.rank == 4 or len(extents) > 3 or shown_axes != sorted(shown_axes)
+    blocks_across = extents[-3] if has_channels and len(extents) > 2 else 1
+    if has_channels and blocks_across == 1:  # such as kernels of one channel: all side by side
+        blocks_across = prod(extents[:-2])
+    blocks_down = prod(extents[:-2]) // blocks_across
+    columns, rows = blocks_across * (wide + APART) - APART, blocks_down * (high + APART) - APART
     if columns > LONGEST or rows > LONGEST:
         return None
     numbers = None if value is None else np.asarray(value, dtype=float).reshape(-1)
-    # Kernels are looked at, not read.
-    written = numbers is not None and wide <= WIDEST and node.size <= MOST_WRITTEN and not is_kernel(node)
+    # A convolution's kernels are seen as patterns: their numbers are not written.
+    is_written = numbers is not None and wide <= WIDEST and node.size <= MOST_WRITTEN and not is_kernel(node)
     largest = 0.0 if numbers is None else float(np.max(np.abs(numbers), initial=0.0, where=np.isfinite(numbers)))
     cells = []
     for entry, position in enumerate(np.argsort(np.arange(node.size).reshape(node.shape).transpose(order), axis=None)):
         block, row = divmod(int(position) // wide, high)
-        spot = block // beside * (high + APART) + row, block % beside * (wide + APART) + int(position) % wide
+        cell_row = block // blocks_across * (high + APART) + row
+        cell_column = block % blocks_across * (wide + APART) + int(position) % wide
         number = None if numbers is None else float(numbers[entry])
         caption = entry_name(name, node.shape, entry) + ("" if number is None else f" = {format_number(number, 6)}")
-        text = _format_entry(number) if written and number is not None else ""
+        text = _format_entry(number) if is_written and number is not None else ""
         share = None
         if number is not None and np.isfinite(number):
             share = number / largest if largest else 0.0
-        cells.append(Cell(*spot, text, caption, share, number is not None))
+        cells.append(Cell(cell_row, cell_column, text, caption, share, number is not None))
     return Grid(columns, rows, cells)
 
 
 def is_kernel(node: TensorNode) -> bool:
-    """Whether these are weights of a convolution: windows of so many rows and columns, from channels to channels."""
+    """Whether these are weights of a convolution: a parameter of four axes, such as (out, in, rows, columns)."""
     return isinstance(node, LeafNode) and node.leaf_type == LeafType.PARAMETER and node.rank == 4 and node.size > 1
 
 
 def display_axes(node: TensorNode) -> list[int]:
-    """The axes of more than one entry, rows and columns last.
+    """The axes of more than one entry (of a kernel all axes), the two that become rows and columns last.
 
-    Those are two that are alike, as a picture's are, wherever its channels
-    stand; of four axes and more else the longest, and of three the last.
+    These are neighbouring axes of equal extent, as an image has, with its channels before or behind: (3, 8, 8) or
+    (8, 8, 3). If no neighbours are equal, of three axes they are the last two, of more the neighbours with most entries.
     """
     axes = [axis for axis, extent in enumerate(node.shape) if extent > 1 or is_kernel(node)]
     if len(axes) < 3:
         return axes
     pairs = list(pairwise(axes))
-    if is_kernel(node):  # in conv2d's order the first two, elsewhere the last
+    if is_kernel(node):  # conv2d has (rows, columns, in, out), other kernels (out, in, rows, columns)
         pairs = [pair for pair in (pairs[-1], pairs[0]) if node.shape[pair[0]] == node.shape[pair[1]]] or pairs[-1:]
-    alike = [pair for pair in pairs if node.shape[pair[0]] == node.shape[pair[1]]]
+    squares = [pair for pair in pairs if node.shape[pair[0]] == node.shape[pair[1]]]
     if len(axes) == 3:
-        pairs = alike or pairs[-1:]
-    rows, columns = max(alike or pairs, key=lambda pair: (node.shape[pair[0]] * node.shape[pair[1]], pair))
+        pairs = squares or pairs[-1:]
+    rows, columns = max(squares or pairs, key=lambda pair: (node.shape[pair[0]] * node.shape[pair[1]], pair))
     return [axis for axis in axes if axis not in (rows, columns)] + [rows, columns]
 
 
@@ -104,24 +109,30 @@ def _format_entry(number: float) -> str:
 
 
 def entry_sources_json(node: TensorNode, boxes: dict[TensorNode, str]) -> str:
-    """As JSON, for each source that has a box: the source's entries from which each entry of the node is computed."""
+    """JSON {box id of a source: [[its entries that entry 0 of the node is computed from], [entry 1], ...]}; "" if none.
+
+    boxes: the box id of each drawn tensor. Entries are numbered as in the flattened tensor.
+    """
     if not node.sources or node.size > MOST_CELLS:
         return ""
     if isinstance(node, NonlinearNode):
-        own_entries = [[entry] for entry in range(node.size)]
-        return json.dumps({boxes[source]: own_entries for source in node.sources if source in boxes})
+        same_entries = [[entry] for entry in range(node.size)]  # elementwise
+        return json.dumps({boxes[source]: same_entries for source in node.sources if source in boxes})
     pairs = _contributing_entries(node) if hasattr(node, "index") else None
     entries_of: dict[str, list[list[int]]] = {}
-    for source, (to, fro) in zip(node.sources, pairs or ()):
+    for source, (own_entries, source_entries) in zip(node.sources, pairs or ()):
         if source in boxes and source.size <= MOST_CELLS:
             lists = entries_of.setdefault(boxes[source], [[] for _ in range(node.size)])
-            for one, other in sorted({*zip(to.tolist(), fro.tolist())}):
-                lists[one].append(other)
+            for own_entry, source_entry in sorted({*zip(own_entries.tolist(), source_entries.tolist())}):
+                lists[own_entry].append(source_entry)
     return json.dumps(entries_of, separators=(",", ":")) if entries_of else ""
 
 
 def _contributing_entries(node: Any) -> list[tuple[np.ndarray, np.ndarray]] | None:
-    """For each source: flat indices into the node, and the flat indices into the source that contribute to them."""
+    """For each source: flat indices into the node, and the flat indices into the source that contribute to them.
+
+    One pair for each term of the Einstein sum whose selections are not 0; None if there are too many terms.
+    """
     dst, *sources = _axis_ids(node.index)
     shapes = node.shape, *(source.shape for source in node.sources)
     extents: dict[object, int] = {}
@@ -130,16 +141,16 @@ def _contributing_entries(node: Any) -> list[tuple[np.ndarray, np.ndarray]] | No
     terms = prod(extents.values())
     if terms > MOST_TERMS:
         return None
-    places = dict(zip(extents, np.indices(list(extents.values())).reshape(len(extents), terms)))
-    is_met = np.ones(terms, dtype=bool)
+    position_along = dict(zip(extents, np.indices(list(extents.values())).reshape(len(extents), terms)))
+    is_selected = np.ones(terms, dtype=bool)
     for ids, source in zip(sources, node.sources):
         if isinstance(source, SelectionNode) and source.size <= MOST_TERMS:
-            is_met &= source.dense()[tuple(places[axis_id] for axis_id in ids)] != 0
+            is_selected &= source.dense()[tuple(position_along[axis_id] for axis_id in ids)] != 0
     flat = []
     for ids, shape in zip((dst, *sources), shapes):
-        met = [places[axis_id][is_met] for axis_id in ids]
-        flat.append(np.ravel_multi_index(met, shape) if shape else np.zeros(int(is_met.sum()), dtype=int))
-    return [(flat[0], source_places) for source_places in flat[1:]]
+        positions = [position_along[axis_id][is_selected] for axis_id in ids]
+        flat.append(np.ravel_multi_index(positions, shape) if shape else np.zeros(int(is_selected.sum()), dtype=int))
+    return [(flat[0], source_entries) for source_entries in flat[1:]]
 
 
 def _axis_ids(index: Iterable[tuple[int, ...]]) -> list[list[object]]:

@@ -1,4 +1,7 @@
-"""The scene of a large graph: one box for equivalent nodes, one frame for a loop (see summarize.py)."""
+"""The scene of a large graph in few boxes: equivalent nodes share one, and a loop is drawn once in a frame.
+
+summarize.py finds what is equivalent and what is a loop; here its parts become boxes with names, counts and arrows.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +16,11 @@ from .live_graph import MOST_ALIVE
 from .scene import FOLLOWED, KIND_NAMES, SCREENFUL, Arrow, Box, DrawOptions, Scene, merged_prefix, node_box, scope_box
 from .summarize import SummaryPart, summarize
 
-NEXT = " (to the next step)"
+NEXT = " (to the next step)"  # behind the title of a box whose value the next pass of its loop uses
 
 
 def summary_scene(tables: Tables, rows: Sequence[int], options: DrawOptions, most: int = SCREENFUL) -> Scene | None:
-    """The graph in at most so many boxes, its scopes folded; None where that is not to be had."""
+    """These rows in at most `most` boxes, with scopes folded; None if no summary is that small."""
     folder = Folder(tables, True)
     units = folder.grouped(rows)
     unit_of = {row: index for index, members in enumerate(units.values()) for row in members}
@@ -35,9 +38,9 @@ def summary_scene(tables: Tables, rows: Sequence[int], options: DrawOptions, mos
 
 
 def summarize_scene(full_scene: Scene, key: Callable[[Box], Hashable], most: int = SCREENFUL) -> Scene | None:
-    """A scene in at most so many boxes; None where that is not to be had. key: what boxes that are alike share.
+    """Summarise a scene in at most `most` boxes; None if no summary is that small.
 
-    Boxes come after those that feed them.
+    full_scene: each box must come after those that feed it. key: boxes with equal keys may be merged.
     """
     index_of = {box.id: index for index, box in enumerate(full_scene.boxes)}
     feeds: dict[int, list[int]] = defaultdict(list)
@@ -52,7 +55,10 @@ def summarize_scene(full_scene: Scene, key: Callable[[Box], Hashable], most: int
 
 
 def _summarize_boxes(boxes: Sequence[Box], parts: list[SummaryPart], most: int, total: int, what: str) -> Scene | None:
-    """The scene of these boxes, each a part, in at most so many. total: how many `what` they are made of."""
+    """Merge boxes into at most `most`; None if that is impossible.
+
+    parts: the parts to summarise, of each box one. total, what: the size of the graph for the caption, 500 "nodes".
+    """
     summary = summarize(parts, most)
     if summary is None:
         return None
@@ -62,11 +68,11 @@ def _summarize_boxes(boxes: Sequence[Box], parts: list[SummaryPart], most: int, 
         "See the part nearest the result with draw(..., most=100), or all of them with fold=False."
     )
     shown = [_class_box(group, boxes, summary.counts) for group in summary.groups()]
-    begins = {number for part, number in zip(summary.parts, summary.classes) if part.lag}
+    carried = {number for part, number in zip(summary.parts, summary.classes) if part.lag}
     arrows = []
     for (source, target), count in summary.arrows().items():
         label = f"{count:,}×" if count > 1 else ""
-        label = "at first" if target in begins else label
+        label = "at first" if target in carried else label  # it feeds the first pass of a loop
         ends = shown[source].id, shown[target].id
         arrows.append(Arrow(f"bundle-{ends[0]}-{ends[1]}", *ends, label))
     frames = {f"loop-{number}": f"{count:,} times: the last is shown" for number, count in enumerate(summary.counts)}
@@ -78,9 +84,9 @@ def _summarize_boxes(boxes: Sequence[Box], parts: list[SummaryPart], most: int, 
 
 
 def _class_box(group: Sequence[SummaryPart], boxes: Sequence[Box], counts: Sequence[int]) -> Box:
-    """The box of parts that are alike; of a loop's body with the numbers of the last pass.
+    """The box of equivalent parts; in a loop's body it has the numbers of the last pass.
 
-    counts: how often each loop runs.
+    boxes: those that the parts' members index. counts: how often each loop runs.
     """
     part, members = group[0], [boxes[member] for same in group for member in same.members]
     last = members[len(members) // len(group) - 1]
@@ -94,7 +100,7 @@ def _class_box(group: Sequence[SummaryPart], boxes: Sequence[Box], counts: Seque
     if count == 1:
         facts = last.facts | ({"first": first} if len(members) > 1 else {})
         if part.frames and last.kind != "scope" and len(members) <= MOST_ALIVE:
-            # For a page, its row, or its box, in each pass; the outermost loop's pass changes fastest.
+            # For a page: its row (or box) in each pass of its loops; the outermost loop's pass varies fastest.
             facts["passes"] = " ".join(member.id.removeprefix("row-") for member in members)
             facts["counts"] = " ".join(str(counts[frame]) for frame in part.frames)
         title = _common_title(members) if last.kind == "scope" else last.lines[0]
@@ -106,7 +112,7 @@ def _class_box(group: Sequence[SummaryPart], boxes: Sequence[Box], counts: Seque
 
 
 def _common_title(boxes: Sequence[Box]) -> str:
-    """The name that boxes share up to digits, with their operator; of nameless leaves their value, or what they are."""
+    """The title that boxes share up to digits, such as "w[…]: +"; of nameless leaves their value, or "constants"."""
     last = boxes[-1]
     titles = [box.lines[0] for box in boxes]
     if last.kind in KIND_NAMES.values() and (last.numbers == len(last.lines) or titles[-1] == "?"):
@@ -116,7 +122,7 @@ def _common_title(boxes: Sequence[Box]) -> str:
 
 
 def unmerged_operands(tables: Tables, row: int, drawn: set[int]) -> list[int]:
-    """The operands before sums and products were merged: a merged operand that is drawn stands for its own terms."""
+    """The operands of a row, where a shorter sum or product that it absorbed and that is drawn replaces its terms."""
     operands, taken = tables.operands(row), merged_prefix(tables, row, drawn)
     return operands if taken is None else [taken, *operands[len(tables.operands(taken)) :]]
 
@@ -126,24 +132,24 @@ def _part_key(
 ) -> tuple[Hashable, str]:
     """The key that equivalent parts share (operator and call site), and the name without digits.
 
-    places: source position of each instruction, filled in here.
+    places: the source position of each instruction, a cache that is filled in here.
     """
     scope = folder.scopes().get(name)
     if scope is not None:
         return (stem(scope.path), len(members)), ""
     row, number = members[0], tables.operators[members[0]]
-    called = stem(tables.name(row) or "")
+    masked_name = stem(tables.name(row) or "")
     if number < 0:
-        return (number, called), ""
+        return (number, masked_name), ""
     origin = tables.origin(row)
     key = id(origin.code), origin.instruction
     if key not in places:  # one call may be made by two instructions: the interpreter replaces them as it learns
         places[key] = id(origin.code), origin.line, origin.columns
-    return (number, places[key]), called
+    return (number, places[key]), masked_name
 
 
 def stem(name: str) -> str:
-    """A name without its numbers.
+    """A name with its numbers masked.
 
     >>> stem("w[0,12]"), stem("cell 3")
     ('w[…,…]', 'cell …')
@@ -152,7 +158,7 @@ def stem(name: str) -> str:
 
 
 def common_name(names: Iterable[str]) -> str:
-    """The names' common form: numbers in which they differ are left out.
+    """The names' common form: numbers in which they differ are masked; "" if they differ in more.
 
     >>> common_name(["W1[0,0]", "W1[0,1]"]), common_name(["y0"]), common_name(["a", "b"])
     ('W1[0,…]', 'y0', '')

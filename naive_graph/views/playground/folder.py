@@ -29,7 +29,7 @@ def read_examples() -> dict[str, str]:
 
 
 def write_playground(folder: Path, given: Path | None = None, title: str = "naive_graph") -> None:
-    """Write the playground into a folder, created if missing. given: a folder with the downloads, see `collect_parts`.
+    """Write the playground into a folder, created if missing. given: a folder with the downloads, see `parts`.
 
     title: of the page, as HTML, so that it can lead somewhere.
     Raises FolderError where nothing can be written, and MissingToolError where a part cannot be had.

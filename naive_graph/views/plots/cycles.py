@@ -1,4 +1,9 @@
-"""cycles(schedule): a pipeline schedule as a table of operators by cycles, with the weight version each one reads."""
+"""cycles(schedule): draw a pipeline schedule as a table, and which version of the weights each firing reads.
+
+It has a row for each operator and a column for each cycle; a cell has the iteration that the operator works on. A
+pipeline updates weights while other iterations are on their way, so a read may mix two versions, or meet a wrong one:
+a conflict.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +21,13 @@ from matplotlib.patches import Patch, Rectangle
 from ...errors import DrawingError
 from ..theme import LIGHT
 
-EVEN, ODD, MIXED, NONE = "variable", "placeholder", "wrong", "constant"  # which buffer is read: a colour of `look`
-TEXTURES = ("", "//", "..", "\\\\")  # of versions, in turns: colour is never the only sign
-LETTERS = "vU"  # of a version: naive, and of groups
-WIDEST = 60  # cycles that can be read
-MOST_TOLD = 8  # writes, and conflicts, for those who do not see the picture
-INCHES = 0.5, 0.42  # of one cell; of groups, whose versions have fewer letters, and which take more cycles
+# The colour, by its name in the theme, of a cell that reads buffer 0 (or one version), buffer 1, two versions, none.
+EVEN, ODD, MIXED, NO_WEIGHTS = "variable", "placeholder", "wrong", "constant"
+HATCHES = ("", "//", "..", "\\\\")  # of versions in turn: colour is never the only sign
+VERSION_LETTERS = "vU"  # v0, v1, ... of the naive scheme; U0, U1, ... of groups
+MOST_CYCLES = 60  # that can be read in one picture
+MOST_TOLD = 8  # writes, and conflicts, that the description for screen readers lists
+CELL_SIZE, GROUPED_CELL_WIDTH = 0.5, 0.42  # inches: groups have more cycles, and shorter texts in them
 
 
 def cycles(
@@ -30,11 +36,11 @@ def cycles(
 ) -> Any:  # fmt: skip
     """A pipeline's table: operators down, cycles across, the iteration in every cell.
 
-    group_size: of the scheme with two buffers, whose groups alternate; without
-    it the naive scheme, in which most reads mix two versions of the weights.
-    Below the iteration stands the version that is read, v0 and so on, or U0 and
-    so on with groups, which also is the hatching: v2/3 where two are mixed, and
-    after a triangle the version that the firing writes.
+    group_size: draw the scheme in which groups of so many iterations take turns with
+    two buffers of weights; without it the naive scheme, in which most reads mix two
+    versions of the weights. Below the iteration stands the version that is read, v0
+    and so on, or U0 and so on with groups; the hatching says the same. v2/3: two
+    versions are mixed. A triangle comes before the version that the firing writes.
     Clean iterations, which meet no conflict, have a bold frame. figsize: in inches.
     With ax, axes of yours, the table is drawn into them, and they are returned.
     Raises DrawingError for a table too wide to be read.
@@ -48,8 +54,8 @@ def cycles(
     if not hasattr(schedule, "grouped"):
         raise DrawingError(f"cycles draws what schedule(dataflow) gives, not {shortened(schedule)}.")
     count = schedule.cycles(iterations)
-    if count > WIDEST:
-        raise DrawingError(f"{count} cycles do not fit into a picture of up to {WIDEST}. Take fewer iterations.")
+    if count > MOST_CYCLES:
+        raise DrawingError(f"{count} cycles do not fit into a picture of up to {MOST_CYCLES}. Take fewer iterations.")
     conflicts = schedule.grouped(iterations, group_size) if group_size is not None else schedule.naive(iterations)
     conflict_of = {conflict.reader: conflict for conflict in conflicts}
     dirty_iterations = {reader.partition("(")[2][:-1] for reader in conflict_of}
@@ -63,13 +69,14 @@ def cycles(
         for cycle, (row, name) in product(range(1, count + 1), enumerate(names)):
             if (iteration := schedule.iteration(name, cycle, iterations)) is None:
                 continue
-            conflict, version, version_text, colour, hatch = conflict_of.get(f"{name}({iteration})"), 0, "", NONE, ""
+            conflict = conflict_of.get(f"{name}({iteration})")
+            version, version_text, colour, hatch = 0, "", NO_WEIGHTS, ""
             if name in schedule.users:
-                own = max(0, iteration - version_lag.get(name, 0) - 1)
-                version = (iteration - 1) // group_size if group_size else own
+                naive_version = max(0, iteration - version_lag.get(name, 0) - 1)
+                version = (iteration - 1) // group_size if group_size else naive_version
                 version_text, colour, hatch = _describe_read(version, conflict, group_size)
             if schedule.writes(name, iteration, iterations, group_size or 1):
-                version_text = f"▼{LETTERS[bool(group_size)]}{version + (2 if group_size else 1)}"
+                version_text = f"▼{VERSION_LETTERS[bool(group_size)]}{version + (2 if group_size else 1)}"
                 writes.append(f"{version_text[1:]} by {name} in cycle {cycle}")
             used[colour] = None
             is_clean = str(iteration) not in dirty_iterations
@@ -77,7 +84,7 @@ def cycles(
         for phase, span in schedule.phases(iterations).items():
             if span:
                 panel.text((span[0] + span[-1]) / 2, -1.1, phase, ha="center", va="center", color=LIGHT["ink"])
-                # Below the words: a phase may be narrower than its own.
+                # The line ends below the phases' names: a name may be wider than its phase.
                 panel.vlines(span[-1] + 0.5, -0.7, len(names) - 0.5, LIGHT["soft"], linestyle=":", linewidth=1.0)
         panel.set_xticks(range(1, count + 1))
         panel.set_yticks(range(len(names)), names)
@@ -88,7 +95,8 @@ def cycles(
             panel.figure.told = f"The cycles of a pipeline: {count} of {', '.join(names)}. {summary}"
         return _make_legend(used, group_size)
 
-    size = 1.3 + INCHES[group_size is not None] * count, 1.3 + INCHES[0] * len(names)
+    cell_width = CELL_SIZE if group_size is None else GROUPED_CELL_WIDTH
+    size = 1.3 + cell_width * count, 1.3 + CELL_SIZE * len(names)
     return draw_panel(draw, size, title, save, ax, figsize)
 
 
@@ -98,11 +106,11 @@ def _join_shortened(texts: list[str]) -> str:
 
 
 def _describe_read(version: int, conflict: Any, group_size: int | None) -> tuple[str, str, str]:
-    """For the version that a firing reads: its short text, its buffer's colour, and its hatching."""
-    letter = LETTERS[bool(group_size)]
+    """Of the version that a firing reads: its short text, such as "v2" or "v2/3", its colour, and its hatching."""
+    letter = VERSION_LETTERS[bool(group_size)]
     if conflict is None:
         buffer = ODD if group_size and version % 2 else EVEN
-        return f"{letter}{version}", buffer, TEXTURES[version % len(TEXTURES)]
+        return f"{letter}{version}", buffer, HATCHES[version % len(HATCHES)]
     text = f"{letter}{conflict.found}"
     if conflict.at_once:
         wrote = int(conflict.writer.partition("(")[2][:-1])
@@ -130,7 +138,7 @@ def _make_legend(used: Any, group_size: int | None) -> Legend:
         EVEN: ("", "reads buffer 0: U0, U2, …" if group_size else "reads one version: v0, v1, …"),
         ODD: ("//", "reads buffer 1: U1, U3, …"),
         MIXED: ("xx", "reads two versions" + ", or another group's" * bool(group_size)),
-        NONE: ("", "no weights"),
+        NO_WEIGHTS: ("", "no weights"),
     }
     kinds = {colour: look for colour, look in words.items() if colour in used}
     frame = Patch(fill=False, edgecolor=LIGHT["ink"], linewidth=1.6)
