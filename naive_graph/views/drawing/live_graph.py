@@ -1,7 +1,8 @@
 """Compile a graph for the browser: rules and trainers as JavaScript, the graph as JSON data for a page to compute.
 
-Rules and formulas are what Python runs, written down by `core.interpreters.code`. No text of
-the learner's gets into them but the names of operators, as strings.
+So a reader of a saved page can move a leaf, and the page evaluates and differentiates the graph anew. The JavaScript
+is not written by hand: `core.interpreters.code` traces the rules and formulas that Python runs. The only text of the
+learner's in it is names of operators, as string literals.
 """
 
 from __future__ import annotations
@@ -25,23 +26,23 @@ from ...training.trainer import Trainer
 from .names import names_of
 
 MOST_ALIVE = 5_000  # nodes of the largest graph that a page computes while a slider is dragged
-MOST_OPERANDS = 200  # of one operator: each has a partial of its own
-CYCLE = 20  # updates, of the cyclical rate
+MOST_OPERANDS = 200  # of one operator: its code has a partial for each
+CYCLE = 20  # updates in one cycle of the cyclical learning rate
 
 
-def step_of(trainer: type[Trainer]) -> Callable[..., tuple[Any, ...]]:
+def update_rule(trainer: type[Trainer]) -> Callable[..., tuple[Any, ...]]:
     """A trainer's update rule as a page calls it: with weight, gradient, rate, step number and the trainer's state."""
 
-    def step(w: Any, g: Any, rate: Any, t: Any, *memory: Any) -> tuple[Any, ...]:
+    def update(w: Any, g: Any, rate: Any, t: Any, *memory: Any) -> tuple[Any, ...]:
         settings = {"rate": rate} if "rate" in trainer.attribute_of else {}
         return trainer.rule(w, g, *memory, **settings, **({"t": t} if trainer.takes_step_number else {}))
 
-    return step
+    return update
 
 
-# Each trainer's formula, how many numbers it remembers of a weight, and the rate that a page begins with.
+# By name: a trainer's update rule, how many numbers of state it has per weight, and the rate that a page begins with.
 TRAINERS = {
-    name: (step_of(entry.trainer), entry.trainer.state_count, entry.page_rate)
+    name: (update_rule(entry.trainer), entry.trainer.state_count, entry.page_rate)
     for name, entry in optimizers.TRAINERS.items()
 }
 
@@ -55,8 +56,9 @@ class LiveGraph:
 
     @cached_property
     def code(self) -> str:
-        """An expression of JavaScript, the rules and the trainers; empty where a page cannot compute."""
+        """A JavaScript expression that gives {rules, trainers}; "" if a page cannot compute this graph."""
         plan, merged = self.plan, _merged_steps(self.plan)
+        # A merged sum or product that is drawn is one operand in place of its `count` terms.
         more = [(plan.rules[step], 1 + len(plan.operands(step)) - count) for step, _, count in merged]
         code = rules_to_javascript(plan, more)
         return f"(() => {{\n{code}\nreturn {{ rules, trainers }};\n}})()" if code else ""
@@ -70,12 +72,14 @@ class LiveGraph:
 def make_live_graph(tables: Tables, results: Sequence[int], **wishes: bool) -> LiveGraph | None:
     """Snapshot the graph of these results for a page; None if it is too large, incomplete or cyclic.
 
-    options: what a picture shows of it. The gradients are those of the results
-    whose own is 1, as after a `backward` from them; without any, those of their sum.
+    wishes: what the picture shows, `values` and `grads`. The page differentiates the results whose own gradient is 1,
+    as after a `backward` from them; if there are none, the sum of all results.
     """
     try:
         plan = plan_for(tables, results)
-        named = [row for _, row, _, _ in plan.absorbed if tables.name(row)]  # which are drawn as well
+        named = [
+            row for _, row, _, _ in plan.absorbed if tables.name(row)
+        ]  # a named node is drawn, though it was absorbed
         if named:
             plan = plan_for(tables, [*results, *named])
     except NaiveGraphError:
@@ -98,7 +102,7 @@ def make_live_graph(tables: Tables, results: Sequence[int], **wishes: bool) -> L
         "kinds": list(map(types.index, kinds)),
         "given": {step: _to_json_number(tables.value(plan.rows[step])) for step in leaves},
         "targets": targets,
-        "absorbed": _merged_steps(plan),  # they are drawn if somebody else uses them, and feed what took them over, too
+        "absorbed": _merged_steps(plan),  # drawn if they have a name or other users; they also feed their absorber
         "named": [step for step, row in enumerate(plan.rows) if tables.name(row)],
         "called": {step: names[plan.rows[step]] for step in leaves + targets},
     }
@@ -120,13 +124,13 @@ def _to_json_number(value: float | None) -> float | str:
 
 
 def rules_to_javascript(plan: Plan, more: Iterable[tuple[Rule | None, int]] = ()) -> str:
-    """JavaScript statements that define `rules` and `trainers`; empty where a page cannot compute what Python did.
+    """JavaScript statements that define `rules` and `trainers`; "" if a page cannot compute the plan.
 
-    That is an operator whose value or partial asks for numbers, and a graph
-    none of whose leaves can be given another value. more: rules, each with its
-    number of operands, that are written beside those of the plan.
+    It cannot if no leaf is a Variable or PlaceHolder, if an operator's Python function works on numbers only, so that
+    it cannot be traced, or if one has more than MOST_OPERANDS operands. more: further rules, each with its number of
+    operands.
     """
-    needed = dict[str, str]()
+    needed = dict[str, str]()  # helper functions that the rules call, by name
     if not any(kind in (VARIABLE, PLACEHOLDER) for kind in plan.kinds):
         return ""
     try:
@@ -145,7 +149,7 @@ def _emit_rules(plan: Plan, more: Iterable[tuple[Rule | None, int]], needed: dic
     for rule, count in dict.fromkeys(chain(pairs, more)):
         if rule is None:
             continue
-        if count > MOST_OPERANDS and rule.name != "add":  # a sum's partials name nobody
+        if count > MOST_OPERANDS and rule.name != "add":  # the partials of a sum are all 1
             raise NodeError(f"{rule.name} of {count} operands is not written down.")
         yield f"{_javascript_string(f'{rule.name}/{count}')}: {_emit_rule(rule, count, needed)}"
 

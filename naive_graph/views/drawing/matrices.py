@@ -76,7 +76,7 @@ def display_axes(node: TensorNode) -> list[int]:
     """The axes of more than one entry (of a kernel all axes), the two that become rows and columns last.
 
     These are neighbouring axes of equal extent, as an image has, with its channels before or behind: (3, 8, 8) or
-    (8, 8, 3). If no neighbours are equal, of three axes they are the last two, of more the neighbours with most entries.
+    (8, 8, 3). If no neighbours are equal, three axes end with the last two, more with the two of most entries.
     """
     axes = [axis for axis, extent in enumerate(node.shape) if extent > 1 or is_kernel(node)]
     if len(axes) < 3:

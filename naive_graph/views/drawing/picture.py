@@ -29,7 +29,7 @@ from .raster import svg_to_pdf, svg_to_png
 from .scene import Scene, with_placeholders
 from .svg import render_svg, render_unplaced_svg
 
-NARROW = 700  # pixels, of a notebook's column
+NARROW = 700  # pixels: a narrower picture fits into a notebook's column
 FORMS = (".svg", ".png", ".pdf", ".dot", ".html")
 
 
@@ -51,7 +51,7 @@ class Picture(Suggesting):
         self.scene = scene
         self.requested_direction = direction
         self.name = name or "A computation graph"  # of what is drawn
-        self.full_scene = full_scene  # of a scene that was made shorter: all of it, for a page where it can be searched
+        self.full_scene = full_scene  # if `scene` is folded or summarised: all of it, for a page to open and search
         self.live_graph = live_graph if live_graph and live_graph.code else None  # what a page computes
 
     @cached_property
@@ -119,7 +119,7 @@ class Picture(Suggesting):
         )
 
     def _live_attributes(self, code: str) -> str:
-        """The graph for the page to compute; where the page has no dot, also the places of boxes with more room."""
+        """Data attributes of a live graph. Without dot in the page, also a layout with room for all numbers."""
         if self.live_graph is None:
             return ""
         facts = f' data-code="{self.live_graph.key}" data-graph="{escape(json.dumps(self.live_graph.facts))}"'
@@ -164,7 +164,7 @@ class Picture(Suggesting):
         return f"<Picture: {self.alt()} Save it with .save('graph.svg').>"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        # What is small and has no scopes needs no dot in the page.
+        # A small picture without scopes is never laid out again: it needs no dot in the page.
         is_fixed = self.full_scene is None and not self.scene.scope_names and self.scene_layout.wide < NARROW
         code = "" if is_fixed else graphviz_for_this_cell()
         bundle: dict[str, Any] = {"text/html": self._render_html(code), "text/plain": repr(self)}
@@ -174,7 +174,7 @@ class Picture(Suggesting):
 
 
 def page_script(live_graph: LiveGraph | None = None) -> str:
-    """The JavaScript that makes a page's pictures interactive: those that compute by this code, or not at all."""
+    """The JavaScript that makes pictures interactive: those with this live graph, or those without any."""
     arguments = f'"{live_graph.key}", {live_graph.code}' if live_graph else ""
     return f"{{{_files(live_graph is not None)}enliven({arguments});}}"
 
@@ -189,9 +189,9 @@ _cell_with_graphviz: list[Any] = []  # the cell of this session whose output hol
 
 
 def graphviz_for_this_cell() -> str:
-    """dot, compiled for a page, in the first cell of a session that draws: all drawings of a notebook share it.
+    """Graphviz for a page, as `graphviz_code` gives it, in the first cell of a session that draws; "" in later cells.
 
-    When that cell is run again its output is a new one, and has the copy again.
+    All drawings of a notebook share that copy. If the first cell runs again, its new output has the copy again.
     """
     shell: Any = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     parent: Any = getattr(getattr(shell, "kernel", None), "get_parent", dict)()

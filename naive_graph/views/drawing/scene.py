@@ -1,4 +1,8 @@
-"""The scene of a scalar graph: boxes, arrows and captions, before layout; folding, bundling and limits apply here."""
+"""The scene of a scalar graph: its boxes, arrows and caption, before layout.
+
+A scene says what a picture shows and not where. Here scopes are folded into one box, arrows between the same two
+boxes are bundled into one with a count, and the parts far from the result are left out if there are too many.
+"""
 
 from __future__ import annotations
 
@@ -21,32 +25,32 @@ from .text_metrics import text_width, visible
 Item = TypeVar("Item")
 KIND_NAMES = {CONSTANT: "constant", VARIABLE: "variable", PLACEHOLDER: "placeholder"}
 DIRECTIONS = ("LR", "RL", "TB", "BT")
-SPECK = 10.0  # pixels of a cell without a number
+SPECK = 10.0  # pixels: the side of a cell without a number in it
 FOLLOWED = 1_500  # nodes that a page can show and follow one by one
 SCREENFUL = 40  # boxes that are drawn unfolded if nobody asks: as many as a screen shows at a size that can be read
-READABLE = 300  # boxes that are drawn of what somebody asks for unfolded
-NEAREST = 100  # boxes that are shown of a larger graph
-MANY_LEAVES = 6  # that share a box
-SIDE_BY_SIDE = 20  # arrows from one box to another, beyond which they are one with its count
-VALUE_ROOM, GRAD_ROOM = "0000value", "00000000000grad"  # lines that keep room in a box for what becomes known
-TOGETHER = 10  # results that are searched back from at the same time, breadth first
+READABLE = 300  # boxes that are drawn at most if the reader folds or unfolds without saying most=
+NEAREST = 100  # boxes that are shown, nearest the result, if that is too many
+MANY_LEAVES = 6  # leaves with the same consumers share a box from this number on
+SIDE_BY_SIDE = 20  # arrows from one box to another; more are drawn as one with a count
+VALUE_ROOM, GRAD_ROOM = "0000value", "00000000000grad"  # placeholder lines, as wide as the numbers to come
+RESULTS_AT_ONCE = 10  # results from which one breadth-first search starts
 
 
 class Cell(NamedTuple):
     """One entry of a tensor, in its matrix."""
 
-    row: float
+    row: float  # in cells; not a whole number behind the space between two matrices
     column: float
     text: str
-    said: str
-    share: float | None  # of the largest there, from -1 to 1; None if it is no finite number
-    known: bool
+    said: str  # for a tooltip: "w[0,1] = 2.5"
+    share: float | None  # its value over the largest absolute value; None if it is no finite number
+    known: bool  # whether it was computed
 
 
 class Grid(NamedTuple):
-    """A tensor as a matrix."""
+    """A tensor as one matrix, or several with space between them."""
 
-    columns: float
+    columns: float  # how many cells wide
     rows: float
     cells: list[Cell]
 
@@ -59,17 +63,17 @@ class Grid(NamedTuple):
 
 @dataclass
 class Box:
-    """One node, or a scope that is folded up, or what is left out before a box."""
+    """A box: a node, a folded scope, several equal nodes, or "..." for what is left out."""
 
     id: str
-    kind: str  # constant, variable, placeholder, operator, absorbed, scope, carried or rest
+    kind: str  # a key of theme.LOOKS, such as "variable", "operator" or "scope"
     lines: list[str]
     scope: tuple[str, ...] = ()  # the open scopes around it, outermost first
     wrong: bool = False  # its value or gradient is no finite number
     said: str = ""  # for screen readers; by default its lines
     grid: Grid | None = None
     facts: dict[str, str] = field(default_factory=dict)  # what a page needs to follow it
-    layer: int | None = None  # where all boxes of the scene have one, it is their column
+    layer: int | None = None  # of a task: all boxes of a layer stand in one rank
     tint: str = ""  # another colour than its kind's
     numbers: int = 0  # lines that are its value and its gradient
 
@@ -100,7 +104,7 @@ class Arrow:
 
 @dataclass
 class Scene:
-    """All boxes and arrows of a picture, and what to say with it."""
+    """All boxes and arrows of a picture, its title and its caption."""
 
     boxes: list[Box] = field(default_factory=list)
     arrows: list[Arrow] = field(default_factory=list)
@@ -119,7 +123,7 @@ class DrawOptions:
     partials: bool = False
     fold: object = None
     most: int | None = None
-    bundle: bool = False  # to be read at once: leaves that feed the same folded scopes share a box, `sum` has no 0
+    bundle: bool = False  # simplify: leaves that feed the same folded scopes share a box; the 0 of `sum` is left out
 
 
 def check_options(direction: str | None, title: str, most: int | None) -> None:
@@ -158,7 +162,10 @@ def scene(tables: Tables, rows: Sequence[int], results: Sequence[int], options: 
 
 
 def _absorbers_by_box(tables: Tables, rows: Sequence[int]) -> dict[str, dict[str, str]]:
-    """For the box of each merged node: the nodes it was merged into, with their partials. No arrow leads there."""
+    """For the box of each merged node: the nodes it was merged into, with their partials, where no arrow leads there.
+
+    In x + y + z the sum x + y is merged into the longer one, which then has the operands x, y and z.
+    """
     absorbed, absorbers = absorbed_by(tables, rows), defaultdict[str, list[str]](list)
     operands = {absorber: operand_rows for absorber, _, operand_rows, _ in absorbed}
     named = {row for row in rows if tables.name(row)}
@@ -172,7 +179,7 @@ def _absorbers_by_box(tables: Tables, rows: Sequence[int]) -> dict[str, dict[str
 
 
 def _zeros_of_sum(tables: Tables, rows: Sequence[int]) -> set[int]:
-    """The zeros with which Python's `sum` begins: it adds every number of a list to one."""
+    """The Constants 0 that Python's `sum` made: it begins with 0, so sum([x, y]) is 0 + x + y."""
     sums = (tables.operands(row) for row in rows if tables.operators[row] == RULES["add"].number)
     first = [operands[0] for operands in sums if len(operands) > 2]
     fed = Counter(tables.edges(rows)[0]) if first else Counter()
@@ -183,7 +190,7 @@ def _zeros_of_sum(tables: Tables, rows: Sequence[int]) -> set[int]:
 def _choose_boxes(
     tables: Tables, folder: Folder, rows: Sequence[int], results: Sequence[int], options: DrawOptions
 ) -> tuple[Mapping[str, list[int]], str]:
-    """The boxes to show with their rows, and how to see more if some are left out."""
+    """The boxes to show, with the rows of each, and a caption that says how to see more if some are left out."""
     limit = options.most or READABLE
     if folder.is_folding or len(rows) <= limit:
         boxes = folder.grouped(rows)
@@ -191,7 +198,7 @@ def _choose_boxes(
             return boxes, ""
         total, what = len(boxes), "boxes"
     else:
-        folder.grouped([])  # refuses a path that leads nowhere
+        folder.grouped([])  # raises an error for a path in fold= that no scope has
         total, what = len(rows), "nodes"
     near: dict[str, int] = {}
     for row in nearest_first(results[::-1], tables.operands):
@@ -214,12 +221,12 @@ def _bundle_leaves(tables: Tables, folder: Folder, boxes: Mapping[str, list[int]
         for row in members:
             for operand in tables.operands(row):
                 fed[operand].add(target)
-    alike: dict[tuple[int, frozenset[str]], list[int]] = defaultdict(list)
+    leaves_by_use: dict[tuple[int, frozenset[str]], list[int]] = defaultdict(list)
     for name, (row, *others) in boxes.items():
         kind, alone = tables.operators[row], name.startswith("row-") and not others
         if alone and kind < 0 and fed[row] and all(target.startswith("scope-") for target in fed[row]):
-            alike[kind, frozenset(fed[row])].append(row)
-    for rows in alike.values():
+            leaves_by_use[kind, frozenset(fed[row])].append(row)
+    for rows in leaves_by_use.values():
         folder.bundles |= dict.fromkeys(rows, f"row-{rows[0]}") if len(rows) >= MANY_LEAVES else {}
     merged: dict[str, list[int]] = {}
     for members in boxes.values():
@@ -236,10 +243,10 @@ def leaves_box(tables: Tables, first: Box, rows: Sequence[int]) -> Box:
 
 
 def nearest_first(results: Sequence[Item], operands: Callable[[Item], Iterable[Item]]) -> Iterator[Item]:
-    """The results and all that they depend on, nearest first; the first results before the others."""
+    """The results and all that they depend on, nearest first; the first ten results before the next ten."""
     seen: set[Item] = set()
-    for start in range(0, len(results), TOGETHER):
-        wave = list(dict.fromkeys(results[start : start + TOGETHER]))
+    for start in range(0, len(results), RESULTS_AT_ONCE):
+        wave = list(dict.fromkeys(results[start : start + RESULTS_AT_ONCE]))
         while wave := [node for node in wave if node not in seen]:
             seen.update(wave)
             yield from wave
@@ -253,11 +260,11 @@ def with_placeholders(described: Scene) -> Scene:
         if _has_numbers(box):
             box = replace(box, lines=[*_title_lines(box), VALUE_ROOM, GRAD_ROOM], said=box.said or box.lines[0])
         boxes.append(box)
-    return replace(described, boxes=boxes, caption="")  # which says how `draw` would show more
+    return replace(described, boxes=boxes, caption="")  # the caption would advise options of `draw`
 
 
 def with_numbers(described: Scene, values: Mapping[int, float], grads: Mapping[int, float]) -> Scene:
-    """The scene with these numbers in its boxes, by row, in place of those that it was described with."""
+    """The scene with these values and gradients in its boxes, by row, instead of those that it had."""
     boxes = []
     for box in described.boxes:
         if _has_numbers(box):
@@ -281,12 +288,12 @@ def _title_lines(box: Box) -> list[str]:
 def stub_boxes(described: Scene) -> list[Box]:
     """A "..." box for each arrow whose source is left out."""
     around = {box.id: box.scope for box in described.boxes}
-    begun = [arrow for arrow in described.arrows if arrow.source not in around]
-    return [Box(arrow.source, "rest", ["..."], around[arrow.target]) for arrow in begun]
+    cut_arrows = [arrow for arrow in described.arrows if arrow.source not in around]
+    return [Box(arrow.source, "rest", ["..."], around[arrow.target]) for arrow in cut_arrows]
 
 
 def bundle_arrows(counts: Mapping[tuple[str, str], int]) -> list[Arrow]:
-    """One arrow for several alike."""
+    """One arrow for each pair of boxes, with its count. counts: how many arrows lead from a box to another."""
     return [
         Arrow(f"bundle-{source}-{target}", source, target, f"{count:,}×" if count > 1 else "")
         for (source, target), count in counts.items()
@@ -299,14 +306,14 @@ def scope_box(folder: Folder, name: str, members: Sequence[int], what: str = "no
     if scope is None:
         return None
     size, title = f"{len(members):,} {what}{'s' if len(members) > 1 else ''}", short(scope.name, scope.parent)
-    first = {"first": f"{folder.prefix}-{members[0]}"}  # it finds the scope where that is open
+    first = {"first": f"{folder.prefix}-{members[0]}"}  # a page finds the scope by this box where it is unfolded
     return Box(name, "scope", [visible(title), size], folder.open_path(scope.parent), facts=first)
 
 
 def node_box(
     tables: Tables, row: int, options: DrawOptions, folder: Folder, names: Mapping[int, str] | None = None
 ) -> Box:
-    """A node as its symbol or name, its value, and its gradient; blank where not computed. names: for its facts."""
+    """The box of a node: its symbol or name, its value and gradient if computed. names: display names, for a page."""
     kind = KIND_NAMES.get(tables.operators[row], "operator")
     name, value, grad = tables.name(row), tables.value(row), tables.grad(row)
     lines = [visible(name)] if name else []
@@ -346,7 +353,7 @@ def _make_arrows(tables: Tables, folder: Folder, boxes: Mapping[str, list[int]],
             operands = tables.operands(row)
             sources = [_source_box(folder, operand, target, boxes) for operand in operands]
             taken = merged_prefix(tables, row, named)
-            if taken is not None:  # what it took over is drawn, so the first operands lead there
+            if taken is not None:  # the merged node is drawn: one arrow from it replaces those of its operands
                 count = len(tables.operands(taken))
                 sources[:count] = [""] * count
                 source = _source_box(folder, taken, target, boxes)
@@ -368,7 +375,7 @@ def _make_arrows(tables: Tables, folder: Folder, boxes: Mapping[str, list[int]],
 
 
 def merged_prefix(tables: Tables, row: int, drawn: Container[int]) -> int | None:
-    """The longest prefix of a merged sum or product that is among the rows `drawn`."""
+    """The longest merged sum or product that begins this one and is among the rows `drawn`; None if there is none."""
     own_sources = tables.own_sources(row)
     while own_sources and own_sources[0] < 0:
         taken = ~own_sources[0]
@@ -393,7 +400,7 @@ def node_arrows(
     rule = BY_NUMBER[tables.operators[row]] if operands else None
     try:
         partials = _partials(tables, row, operands)
-    except Exception:  # a learner's own derivative: its picture is wanted, but where it shows the partials
+    except Exception:  # a learner's own derivative failed: only a picture of partials must fail, too
         if options.partials:
             raise
         partials = [None] * len(operands)

@@ -1,11 +1,9 @@
 """Summarise a large graph: equivalent nodes (by bisimulation) share a box, and a repeated loop body is drawn once.
 
-Nodes are alike if one instruction of the learner's program made them and their
-operands are alike, down to the leaves; leaves must feed nodes that are alike as
-well. So no arrow can lead in a circle. Where that leaves too many boxes, a loop
-is looked for: a stretch of nodes that the same instructions made in the same
-order, again and again. Its last pass stands for all of them, in a frame with
-their count, and what a pass takes from the one before comes from a box of its own.
+Nodes are equivalent if the same instruction of the learner's program made them and their operands are equivalent,
+down to the leaves; equivalent leaves must also feed equivalent nodes. If that leaves too many boxes, a loop is looked
+for: a range of nodes that the same instructions made in the same order, again and again. Its last pass represents
+all of them, in a frame with their count; what a pass takes from the one before comes from a box of its own.
 
 Source: P. Buneman et al., "Adding structure to unstructured data", ICDT 1997
 (graphs summarised by bisimulation).
@@ -18,20 +16,20 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from graphlib import CycleError, TopologicalSorter
 
-MOST_ROTATIONS = 300  # nodes of a loop's body, beyond which it begins where it was found
+MOST_ROTATIONS = 300  # nodes of a loop's body: for a longer one other starting points are not tried
 CANDIDATES = 20  # lengths of a body that are tried
-Classes = list[int]  # the class of each part
+Classes = list[int]  # the equivalence class of each part, numbered from 0
 
 
 @dataclass
 class SummaryPart:
-    """A node or a folded scope, or what one stands for.
+    """A node or a folded scope; in a loop that was rolled up, the one of the last pass, which represents all passes.
 
-    key: what made it; name: what a learner called it, without its numbers.
-    sources: the parts that feed it, by index in the list of parts. also: those
-    that feed the passes that are not drawn. members: all that it stands for.
-    frames: the loops around it. lag: of a value that is carried along, from how
-    many passes before. hands_on: whether the next pass uses it.
+    key: the operator and the place in the program that made it. name: the learner's name for it, numbers masked.
+    sources: the parts that feed it, by index in the list of parts. also: those that feed only passes that are not
+    drawn. members: all nodes or scopes that it represents. frames: the loops around it, outermost first.
+    lag: 0, or of a value that the loop carries along: from how many passes before it comes.
+    hands_on: whether a later pass uses it.
     """
 
     key: Hashable
@@ -65,7 +63,7 @@ class Summary:
         for part, target in zip(self.parts, self.classes):
             counts = Counter((self.classes[source], target) for source in part.sources)
             arrows.update({pair: count for pair, count in counts.items() if pair[0] != target})
-            for source in part.also:  # which the last pass has none of
+            for source in part.also:  # the last pass has no arrow from there
                 arrows.setdefault((self.classes[source], target), 1)
         return arrows
 
@@ -86,9 +84,10 @@ def summarize(parts: list[SummaryPart], most: int) -> Summary | None:
 
 
 def equivalence_classes(parts: Sequence[SummaryPart], most: int) -> Classes | None:
-    """The equivalence class of each part: its members have sources of the same classes. None if there are too many.
+    """The equivalence class of each part, by partition refinement; None if there are more than `most`.
 
-    If those are too many, the finest that are few enough and have no arrow in a circle.
+    Starting from the parts' keys, classes are split until the sources of all members of a class have the same classes.
+    If that gives too many classes, the last partition with at most `most` is taken, if its graph has no cycle.
     """
     consumers: list[list[int]] = [[] for _ in parts]
     for index, part in enumerate(parts):
@@ -101,9 +100,9 @@ def equivalence_classes(parts: Sequence[SummaryPart], most: int) -> Classes | No
         best = classes
         keys = list[Hashable]()
         for index, part in enumerate(parts):
-            around = part.sources or consumers[index]  # a leaf is told apart by what it feeds
-            others = {classes[source] for source in (*around, *part.also)}
-            keys.append((classes[index], bool(part.sources), tuple(sorted(others))))
+            neighbours = part.sources or consumers[index]  # leaves are distinguished by what they feed
+            neighbour_classes = {classes[neighbour] for neighbour in (*neighbours, *part.also)}
+            keys.append((classes[index], bool(part.sources), tuple(sorted(neighbour_classes))))
         classes = _number_keys(keys)
     if count <= most:
         return classes
@@ -111,6 +110,7 @@ def equivalence_classes(parts: Sequence[SummaryPart], most: int) -> Classes | No
 
 
 def _number_keys(keys: Iterable[Hashable]) -> Classes:
+    """A number for each key, equal for equal keys."""
     numbers: dict[Hashable, int] = {}
     return [numbers.setdefault(key, len(numbers)) for key in keys]
 
@@ -179,13 +179,15 @@ def _best_rotation(parts: Sequence[SummaryPart], start: int, period: int, length
     """Rotate the loop so that its body begins where fewest values are carried from one pass to the next."""
     offsets = range(min(period, length % period + 1 if length // period < 3 else period))
     rotations = [
-        (start + turn, period, (length - turn) // period) for turn in offsets if period <= MOST_ROTATIONS or not turn
+        (start + offset, period, (length - offset) // period)
+        for offset in offsets
+        if period <= MOST_ROTATIONS or not offset
     ]
-    return min(rotations, key=lambda way: len(_find_carried(parts, *way)))
+    return min(rotations, key=lambda loop: len(_find_carried(parts, *loop)))
 
 
 def _find_carried(parts: Sequence[SummaryPart], start: int, period: int, count: int) -> dict[tuple[int, int], None]:
-    """The loop-carried values of the last pass: (position in the body, number of passes back)."""
+    """The loop-carried values of the last pass, ordered: (position in the body, number of passes back)."""
     last = start + period * (count - 1)
     slots: dict[tuple[int, int], None] = {}
     for part in parts[last : last + period]:
@@ -196,7 +198,10 @@ def _find_carried(parts: Sequence[SummaryPart], start: int, period: int, count: 
 
 
 def roll_loop(parts: Sequence[SummaryPart], start: int, period: int, count: int, frame: int) -> list[SummaryPart]:
-    """Roll up a loop: its last pass represents all, in a frame with this number; returns the new parts."""
+    """Replace the `count` passes of a loop by the last one, in a frame with this number; returns the new parts.
+
+    They are: the parts before the loop, a part for each loop-carried value, the body, and the parts after the loop.
+    """
     last, end = start + period * (count - 1), start + period * count
     carried = list(_find_carried(parts, start, period, count))
     around = (*parts[start].frames, frame)
@@ -206,13 +211,13 @@ def roll_loop(parts: Sequence[SummaryPart], start: int, period: int, count: int,
         inside = start <= source < last
         return ((source - start) % period, count - 1 - (source - start) // period) if inside else None
 
-    def moved(source: int) -> int:
+    def new_index(source: int) -> int:
         """The new index of a part; parts of earlier passes map to their counterpart in the last pass."""
         if source < start:
             return source
         return start + len(carried) + ((source - start) % period if source < end else source - last)
 
-    firsts: dict[tuple[int, int], list[int]] = {slot: [] for slot in carried}
+    initial_sources: dict[tuple[int, int], list[int]] = {slot: [] for slot in carried}  # from before the loop
     body = []
     for offset in range(period):
         final, also = parts[last + offset], list[int]()
@@ -220,23 +225,26 @@ def roll_loop(parts: Sequence[SummaryPart], start: int, period: int, count: int,
             also += [source for source in part.also if source < start]
             for position, source in enumerate(part.sources):
                 if source < start:
-                    pair = final.sources[position] if len(part.sources) == len(final.sources) else source
-                    slot = slot_of(pair)
-                    (also if slot is None else firsts[slot]).append(source)
+                    final_source = final.sources[position] if len(part.sources) == len(final.sources) else source
+                    slot = slot_of(final_source)
+                    (also if slot is None else initial_sources[slot]).append(source)
         slots = [(source, slot_of(source)) for source in final.sources]
         body.append(
             replace(
                 final,
-                sources=[moved(source) if slot is None else start + carried.index(slot) for source, slot in slots],
-                also=[*dict.fromkeys([*map(moved, final.also), *also])],
+                sources=[new_index(source) if slot is None else start + carried.index(slot) for source, slot in slots],
+                also=[*dict.fromkeys([*map(new_index, final.also), *also])],
                 members=[member for part in parts[start + offset : end : period] for member in part.members],
                 frames=around,
                 hands_on=final.hands_on or any(offset == carried_offset for carried_offset, _ in carried),
             )
         )
-    slots_of_loop = [
-        replace(body[slot_offset], sources=[*dict.fromkeys(firsts[slot_offset, lag])], also=[], lag=lag, hands_on=False)
-        for slot_offset, lag in carried
+    carried_parts = []
+    for slot_offset, lag in carried:
+        sources = [*dict.fromkeys(initial_sources[slot_offset, lag])]
+        carried_parts.append(replace(body[slot_offset], sources=sources, also=[], lag=lag, hands_on=False))
+    after = [
+        replace(part, sources=[*map(new_index, part.sources)], also=[*map(new_index, part.also)])
+        for part in parts[end:]
     ]
-    after = [replace(part, sources=[*map(moved, part.sources)], also=[*map(moved, part.also)]) for part in parts[end:]]
-    return [*parts[:start], *slots_of_loop, *body, *after]
+    return [*parts[:start], *carried_parts, *body, *after]

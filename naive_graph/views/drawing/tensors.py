@@ -1,4 +1,8 @@
-"""The scene of tensors: a box for each with shape and equation, or, where opened, a box for each of its scalars."""
+"""The scene of tensors: a box for each with shape, equation and entries.
+
+An opened tensor has a frame with a box for each of its scalars instead. Of a large model scopes are folded, innermost
+first, until the boxes fit into a screen.
+"""
 
 from __future__ import annotations
 
@@ -43,46 +47,48 @@ from .scene import (
 from .summary import stem, summarize_scene
 from .text_metrics import round_numbers, visible
 
+# The kind of a leaf's box: its style in the theme.
 LEAF_BOXES = {LeafType.INPUT: "placeholder", LeafType.PARAMETER: "variable", LeafType.CONSTANT: "constant"}
 MOST_LETTERS = 60  # of an equation in a box
-FEW = 16  # tensors that a screen shows with their equations
+FEW = 16  # boxes with equations that fit into a screen
 
 
 class TensorDrawing:
-    """Build the scene of tensors. They are numbered, and a Folder takes these numbers as rows.
+    """Build the scene of these tensors and all that they depend on. A tensor's number serves a Folder as its row.
 
-    names: what they are called; drawn_tensors: those that are drawn, if not all.
+    opened: the tensors to show as scalars, see `draw`. names: display names, if they are known already.
+    part: the tensors to draw, if not all.
     """
 
     def __init__(
         self,
         results: Sequence[TensorNode],
-        wishes: DrawOptions,
+        options: DrawOptions,
         opened: Any,
         names: Mapping[TensorNode, str] | None = None,
         part: Container[TensorNode] | None = None,
     ) -> None:
-        self.wishes, self.most = wishes, wishes.most or (FOLLOWED if wishes.fold is None else READABLE)
+        self.options, self.most = options, options.most or (FOLLOWED if options.fold is None else READABLE)
         everything = ancestors(results)
         refresh(results)
         self.names = printed_names(everything) if names is None else {**names}
         nodes = [node for node in everything if (part is None or node in part) and not isinstance(node, SelectionNode)]
-        self.passed_on: dict[TensorNode, TensorNode] = {}  # what an identity passes on
-        if wishes.bundle:
+        self.passed_on: dict[TensorNode, TensorNode] = {}  # the source of each identity that is not drawn
+        if options.bundle:
             nodes = self._without_identities(nodes, results)
-        self.all_nodes = nodes  # a row is a place in here: it is the same however many of them are drawn
+        self.all_nodes = nodes  # a tensor's row is its index here: folding and leaving out do not change it
         self.row_of = {node: row for row, node in enumerate(nodes)}
-        self.reached = _computed_nodes(nodes)
-        self.owner: dict[TensorNode, Scope] = {}  # of parameters that are told in the box of the scope that they feed
+        self.computed = _computed_nodes(nodes)
+        self.owner: dict[TensorNode, Scope] = {}  # of parameters that are drawn within the folded scope that they feed
         self.left_out = 0
         self.is_brief = False  # whether scopes were folded to show layers: then equations and empty cells are left out
-        is_fixed = wishes.fold is not None or wishes.most is not None or len(nodes) <= FEW
-        self._hold(nodes, wishes.fold) if is_fixed else self._fold_to_screenful(nodes)
+        is_fixed = options.fold is not None or options.most is not None or len(nodes) <= FEW
+        self._set_drawn(nodes, options.fold) if is_fixed else self._fold_to_screenful(nodes)
         if len(self.folder.grouped(self.place.values())) > self.most:
             near = islice(nearest_first(results, lambda node: filter(self.place.__contains__, node.sources)), self.most)
-            self._hold(sorted(near, key=lambda node: node.serial), wishes.fold)
+            self._set_drawn(sorted(near, key=lambda node: node.serial), options.fold)
             self.left_out = len(nodes) - len(self.nodes)
-        self.rows, self.said = self._open_rows(self._choose_opened(opened))
+        self.rows, self.notes = self._open_rows(self._choose_opened(opened))  # the scalars of opened tensors
         self.box_of = {row: f"row-{row}" for rows in self.rows.values() for row in rows}
 
     def _without_identities(self, nodes: list[TensorNode], results: Sequence[TensorNode]) -> list[TensorNode]:
@@ -99,21 +105,21 @@ class TensorDrawing:
         return [node for node in remaining if node not in constants or node in results]
 
     def _fold_to_screenful(self, nodes: list[TensorNode]) -> None:
-        """Fold scopes, innermost first, until a screenful is left; a folded scope absorbs parameters only it uses."""
+        """Fold scopes, innermost first, until few boxes are left; parameters that only one uses go into it."""
         for depth in range(max(len(around(node.scope)) for node in nodes), -1, -1):
-            self._hold(nodes, depth)
+            self._set_drawn(nodes, depth)
             self.owner = self._find_owners()
             boxes = {self.folder.box(number) for node, number in self.place.items() if node not in self.owner}
             if len(boxes) <= FEW:
                 break
         owner = self.owner
-        self._hold([node for node in nodes if node not in owner], depth)
+        self._set_drawn([node for node in nodes if node not in owner], depth)
         self.is_brief = any(self.folder.closed(node.scope) for node in self.nodes)
 
     def _find_owners(self) -> dict[TensorNode, Scope]:
         """The folded scope of each parameter that is used in only one, directly or through a transpose."""
         fed: dict[TensorNode, set[Scope | None]] = defaultdict(set)
-        learned: dict[TensorNode, bool] = {}  # whether it is a parameter, or one in another order
+        learned: dict[TensorNode, bool] = {}  # whether it is a parameter, or a transposed one
         for node in self.nodes:
             is_parameter = isinstance(node, LeafNode) and node.leaf_type == LeafType.PARAMETER
             source = self.sources(node)[0] if isinstance(node, TransformNode) else node
@@ -126,7 +132,7 @@ class TensorDrawing:
                 owners[node] = scope = only
             for source in self.sources(node):
                 fed[source].add(scope)
-        # A scope that nothing else feeds is drawn with what feeds it.
+        # A scope that only parameters feed keeps them as boxes, so that something leads to it.
         others = set[Scope | None]().union(*(scopes for node, scopes in fed.items() if node not in owners))
         return {node: scope for node, scope in owners.items() if scope in others}
 
@@ -134,7 +140,8 @@ class TensorDrawing:
         """A tensor's sources, with identities skipped."""
         return [self.passed_on.get(source, source) for source in node.sources]
 
-    def _hold(self, nodes: list[TensorNode], fold: object) -> None:
+    def _set_drawn(self, nodes: list[TensorNode], fold: object) -> None:
+        """Draw these tensors, with scopes folded as `fold` says."""
         self.nodes, self.place = nodes, {node: self.row_of[node] for node in nodes}
         self.scopes: list[tuple[int, Scope | None]] = [(row, node.scope) for node, row in self.place.items()]
         self.folder = Folder(self, fold, "tensor")
@@ -145,7 +152,7 @@ class TensorDrawing:
     def scene(self) -> Scene:
         """The scene: boxes, arrows, and a caption about what is left out."""
         far = f"{self.left_out:,} tensors further from the result are left out. See more with most=..."
-        described = Scene(caption=" ".join([far] * bool(self.left_out) + self.said))
+        described = Scene(caption=" ".join([far] * bool(self.left_out) + self.notes))
         for name, members in self.folder.grouped(self.place.values()).items():
             described.boxes += self.boxes(name, members)
         described.arrows = self.arrows()
@@ -164,19 +171,19 @@ class TensorDrawing:
         around = self.folder.open_path(node.scope)
         if node in self.rows:
             plain = Folder(CURRENT.tables)
-            scalars = [node_box(CURRENT.tables, row, self.wishes, plain) for row in self.rows[node]]
+            scalars = [node_box(CURRENT.tables, row, self.options, plain) for row in self.rows[node]]
             return [replace(box, scope=(*around, self.frame(node))) for box in scalars]
         kind = LEAF_BOXES[node.leaf_type] if isinstance(node, LeafNode) else "operator"
-        value = known_value(node) if self.wishes.values else None
+        value = known_value(node) if self.options.values else None
         lines, formula = [f"{visible(self.names[node])}  {_format_shape(node)}"], formula_of(node, self.names)
         grid = make_grid(node, visible(self.names[node]), value)
-        empty = value is None and not node.given_name and node in self.reached
+        empty = value is None and not node.given_name and node in self.computed
         crowded = len(self.nodes) > NEAREST and not is_kernel(node)
         if ((empty or crowded) and node.size > MOST_WRITTEN) or (self.is_brief and value is None):
             grid = None
         if formula and not (self.is_brief and node.given_name):
             lines.append(visible(formula, MOST_LETTERS))
-        if value is None and self.wishes.values and node not in self.reached and not self.is_brief:
+        if value is None and self.options.values and node not in self.computed and not self.is_brief:
             lines.append("not fed" if kind == "placeholder" else "not computed")
         elif value is not None and not node.rank:
             lines.append(format_number(float(value)))
@@ -192,13 +199,13 @@ class TensorDrawing:
         return [Box(name, kind, lines, around, wrong, description, grid, facts)]
 
     def _layer(self, box: Box, name: str, members: Sequence[int]) -> Box:
-        """The box of a folded scope: title, named results inside it, the shape of its result, number of weights."""
+        """The box of a folded scope: title, named results in it, the shape of its last tensor, number of weights."""
         scope, nodes = self.folder.scopes()[name], [self.all_nodes[member] for member in members]
         title, size = box.lines
         names = (re.sub(r"_\d+$", "", self.names[node]) for node in nodes if node.given_name and node.sources)
-        calls = list(dict.fromkeys(names))
-        if calls and calls != [title]:
-            title = visible(f"{title}: {', '.join(calls)}")
+        result_names = list(dict.fromkeys(names))
+        if result_names and result_names != [title]:
+            title = visible(f"{title}: {', '.join(result_names)}")
         parameters = [node for node in nodes if isinstance(node, LeafNode) and node.leaf_type == LeafType.PARAMETER]
         parameters += [node for node, owner in self.owner.items() if owner is scope and isinstance(node, LeafNode)]
         weights = sum(parameter.size for parameter in parameters)
@@ -234,17 +241,17 @@ class TensorDrawing:
         return chosen
 
     def _open_rows(self, chosen: Sequence[TensorNode]) -> tuple[dict[TensorNode, list[int]], list[str]]:
-        """The rows to show for each opened tensor: elements and intermediate steps; and notes for the caption."""
-        tables, taken = CURRENT.tables, set[int]()
+        """For each opened tensor the rows of its elements and intermediate steps; and notes for the caption."""
+        tables, shown = CURRENT.tables, set[int]()
         rows_of, notes = dict[TensorNode, list[int]](), list[str]()
         for node in chosen:
             unfolding, own_rows, elements = tables.unfolded[node], set[int](), 0
             for row in map(int, unfolding.rows.reshape(-1)):
-                if len(taken) >= self.most or row < 0:
+                if len(shown) >= self.most or row < 0:
                     break
                 elements += 1
-                own_rows |= _rows_within(tables, row, unfolding.first, unfolding.end) - taken
-                taken |= own_rows
+                own_rows |= _rows_within(tables, row, unfolding.first, unfolding.end) - shown
+                shown |= own_rows
             rows_of[node] = sorted(own_rows)
             if elements < node.size:
                 name = node.given_name or "a tensor"
@@ -286,7 +293,7 @@ class TensorDrawing:
             block = tables.block(operand)
             if block is not None and block.owner.tensor in self.place:
                 bundles[self.folder.box(self.place[block.owner.tensor]), self.box_of[row]] += 1
-        return node_arrows(tables, row, operands, sources, self.wishes)
+        return node_arrows(tables, row, operands, sources, self.options)
 
 
 def tensor_scene(what: Any, options: DrawOptions, open_tensors: Any) -> Scene:
@@ -319,7 +326,7 @@ def printed_names(nodes: Iterable[TensorNode]) -> dict[TensorNode, str]:
 
 
 def formula_of(node: TensorNode, names: dict[TensorNode, str]) -> str:
-    """`y[i] = Σ[j] W[i,j] * x[j]`; nothing for a leaf."""
+    """A tensor's equation, such as `y[i] = Σ[j] W[i,j] * x[j]`; "" for a leaf."""
     if not node.sources:
         return ""
     writer = EquationWriter(names, TEXT)
@@ -337,7 +344,7 @@ def described(node: TensorNode, most: int) -> str:
 
 
 def _computed_nodes(nodes: Sequence[TensorNode]) -> set[TensorNode]:
-    """Tensors that were computed, also those whose values were not cached: something computed depends on them."""
+    """The tensors that were computed, also those whose values were not kept: something computed depends on them."""
     tables, reached = CURRENT.tables, {node for node in nodes if node._value is not None and node.sources}
     for node in reversed(nodes):
         last = tables.unfolded[node].end - 1 if node in tables.unfolded else -1
@@ -376,7 +383,7 @@ def _rows_within(tables: Tables, row: int, first: int, end: int) -> set[int]:
 
 
 def _is_ordered(node: TensorNode) -> bool:
-    """Whether it matters which source comes first."""
+    """Whether arrows show the order of its sources: of a LinearNode only those of a difference."""
     if isinstance(node, LinearNode):
         return node.op == OpType.sub
     return len(node.sources) > 1
