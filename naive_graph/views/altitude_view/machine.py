@@ -1,4 +1,8 @@
-"""The lowest altitude: the compiled program's rows and level runs, and the LLVM IR and assembly of each operator."""
+"""The lowest altitude: the compiled program's rows and level runs, and the LLVM IR and assembly of each operator.
+
+A level run is a range of rows of one level and one rule that one call of a vector kernel computes. Machine code is
+shown for one row of each kind: an operator with the pattern in which its operands repeat (`x * x` is not `x * y`).
+"""
 
 from __future__ import annotations
 
@@ -19,7 +23,7 @@ from ...graph.nodes import Variable
 from ..steps.packing import ColumnPacker
 
 MOST_SHOWN = 200  # operands of a row whose instructions are written out
-Signature = tuple[Rule, tuple[int, ...]]
+Signature = tuple[Rule, tuple[int, ...]]  # a rule, and which of its operands are the same
 
 
 def machine_header(tables: Tables, plan: Plan, packed: ColumnPacker) -> dict[str, Any]:
@@ -31,14 +35,18 @@ def machine_header(tables: Tables, plan: Plan, packed: ColumnPacker) -> dict[str
 
 
 def _pack_level_runs(tables: Tables, plan: Plan, packed: ColumnPacker) -> dict[str, Any]:
+    """The rows after the passes, and the runs, as columns; "names" and "ways" are the texts that columns index.
+
+    "code" has four numbers for each run: operator, first slot, number of rows, and the kernel, in words.
+    """
     from ...engines.compiled.listing import list_runs
 
     lowered = list_runs(tables, [plan.rows[step] for step in plan.targets])
     position_of = dict(zip(lowered.rows.tolist(), lowered.place.tolist(), strict=True))
     ir = lowered.ir
-    kinds, taken = [ir.name(row) for row in range(len(ir))], [instruction.way for instruction in lowered.instructions]
-    names, ways = list(dict.fromkeys(kinds)), list(dict.fromkeys(taken))
-    code = ((names.index(name), first, rows, ways.index(way)) for name, first, rows, way in lowered.instructions)
+    kinds, runs = [ir.name(row) for row in range(len(ir))], lowered.instructions
+    names, ways = list(dict.fromkeys(kinds)), list(dict.fromkeys(run.way for run in runs))
+    code = ((names.index(name), first, rows, ways.index(way)) for name, first, rows, way in runs)
     columns = {
         "place": (position_of.get(row, -1) for row in plan.rows),
         "kinds": map(names.index, kinds),
@@ -51,33 +59,33 @@ def _pack_level_runs(tables: Tables, plan: Plan, packed: ColumnPacker) -> dict[s
 
 
 def collect_signatures(plan: Plan) -> dict[str, Signature]:
-    """The distinct row signatures by key: the rule, and for each operand the number of its distinct value.
+    """The distinct signatures of a plan's rows, by a key such as "mul/0,1".
 
-    x * x has the operand slots (0, 0), x * y (0, 1).
+    Operands are numbered, equal ones equally: x * x has the signature (mul, (0, 0)), x * y (mul, (0, 1)).
     """
-    kinds: dict[str, Signature] = {}
+    signatures: dict[str, Signature] = {}
     for step in range(len(plan)):
         rule, operands = plan.rule(step), plan.operands(step)
         if rule is not None and len(operands) <= MOST_SHOWN:
-            seen = list(dict.fromkeys(operands))
-            same = tuple(map(seen.index, operands))
-            kinds.setdefault(f"{rule.name}/{','.join(map(str, same))}", (rule, same))
-    return kinds
+            distinct = list(dict.fromkeys(operands))
+            numbered = tuple(map(distinct.index, operands))
+            signatures.setdefault(f"{rule.name}/{','.join(map(str, numbered))}", (rule, numbered))
+    return signatures
 
 
 def _compile_signatures(plan: Plan) -> Iterator[tuple[str, dict[str, str]]]:
-    """For each signature its key, and LLVM IR and assembly of its forward and reverse step (operands: 0, 1, ...)."""
+    """For each signature its key, and the LLVM IR and assembly of a graph of that one operator, forward and reverse."""
     from ...engines import show_code
     from ...engines.llvm.compile import assembly
 
-    for key, (rule, same) in collect_signatures(plan).items():
+    for key, (rule, numbered) in collect_signatures(plan).items():
         with Graph.scratch():
-            leaves = [Variable(1.0) for _ in range(max(same, default=-1) + 1)]
-            node = rule(*(leaves[operand] for operand in same))
-            one = Plan(CURRENT.tables, [node.row])
-            ways = show_code.forward_code(one), show_code.reverse_code(one, begun=True)
-        llvm = "\n\n".join(str(way.function()) for way in ways)
-        yield key, {"llvm": llvm, "assembly": "\n".join(_strip_directives(assembly(str(way))) for way in ways)}
+            leaves = [Variable(1.0) for _ in range(max(numbered, default=-1) + 1)]
+            node = rule(*(leaves[operand] for operand in numbered))
+            plan_of_one = Plan(CURRENT.tables, [node.row])
+            modules = show_code.forward_code(plan_of_one), show_code.reverse_code(plan_of_one, begun=True)
+        llvm = "\n\n".join(str(module.function()) for module in modules)
+        yield key, {"llvm": llvm, "assembly": "\n".join(_strip_directives(assembly(str(module))) for module in modules)}
 
 
 def _strip_directives(text: str) -> str:

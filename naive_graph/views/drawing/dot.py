@@ -46,9 +46,9 @@ def statements(scene: Scene, direction: str, flat: bool = False) -> Iterator[str
     lines = [(box.scope, _box_statement(box, len(ports.get(box.id, ())), flat)) for box in scene.boxes]
     for arrow in scene.arrows:
         if arrow.label:
-            source_scope, target_scope = scopes[arrow.source], scopes[arrow.target]
-            common_scope = source_scope[: count_common_scopes(source_scope, target_scope)]
-            lines.append((common_scope, _label_statement(arrow)))
+            scope = scopes[arrow.source]
+            common = count_common_scopes(scope, scopes[arrow.target])
+            lines.append((scope[:common], _label_statement(arrow)))
     yield from _in_clusters(lines, lambda name: _cluster_label(scene.scope_names[name], direction))
     if any(box.layer is not None for box in scene.boxes):
         yield from _rank_statements(scene)

@@ -77,9 +77,7 @@ def make_live_graph(tables: Tables, results: Sequence[int], **wishes: bool) -> L
     """
     try:
         plan = plan_for(tables, results)
-        named = [
-            row for _, row, _, _ in plan.absorbed if tables.name(row)
-        ]  # a named node is drawn, though it was absorbed
+        named = [row for _, row, _, _ in plan.absorbed if tables.name(row)]  # absorbed nodes with a name are drawn
         if named:
             plan = plan_for(tables, [*results, *named])
     except NaiveGraphError:
@@ -127,8 +125,8 @@ def rules_to_javascript(plan: Plan, more: Iterable[tuple[Rule | None, int]] = ()
     """JavaScript statements that define `rules` and `trainers`; "" if a page cannot compute the plan.
 
     It cannot if no leaf is a Variable or PlaceHolder, if an operator's Python function works on numbers only, so that
-    it cannot be traced, or if one has more than MOST_OPERANDS operands. more: further rules, each with its number of
-    operands.
+    it cannot be traced, or if one (but a sum) has more than MOST_OPERANDS operands. more: further rules, each with its
+    number of operands.
     """
     needed = dict[str, str]()  # helper functions that the rules call, by name
     if not any(kind in (VARIABLE, PLACEHOLDER) for kind in plan.kinds):

@@ -178,11 +178,8 @@ def _periodic_ranges(keys: Sequence[Hashable], period: int) -> Iterable[tuple[in
 def _best_rotation(parts: Sequence[SummaryPart], start: int, period: int, length: int) -> tuple[int, int, int]:
     """Rotate the loop so that its body begins where fewest values are carried from one pass to the next."""
     offsets = range(min(period, length % period + 1 if length // period < 3 else period))
-    rotations = [
-        (start + offset, period, (length - offset) // period)
-        for offset in offsets
-        if period <= MOST_ROTATIONS or not offset
-    ]
+    offsets = offsets if period <= MOST_ROTATIONS else range(1)
+    rotations = [(start + offset, period, (length - offset) // period) for offset in offsets]
     return min(rotations, key=lambda loop: len(_find_carried(parts, *loop)))
 
 

@@ -1,6 +1,7 @@
 """Animate a classifier's decision boundary: its answer over a 2-D input plane at each recorded training step.
 
-A page plays the frames; a static image shows up to four of them side by side.
+The boundary is where the answer is 0. A page plays the frames, each with the colours of the answers, the boundary and
+the misclassified points; a static image shows up to four of them.
 """
 
 from __future__ import annotations
@@ -28,13 +29,13 @@ from ..theme import COLD, LIGHT, SERIES, WARM, format_number, heatmap_color, pag
 from .animate import choose_frames
 from .surface import LARGEST
 
-ACROSS, UP = 41, 27  # places of the plane where the answer is asked for
-TINT = 0.75  # of the colour where the answer is farthest from 0, so that points stand out on it
-BANDS = 10  # of colour in a still picture
-STILLS = (0.0, 0.05, 0.3, 1.0)  # how much of the film is behind in the four pictures: it moves most at its beginning
-KINDS = ((True, "o", "gradient"), (False, "^", "queued"))  # whether a label is above 0, its mark and its colour
-TOLD = "step {step}: {name} = {value}, {right} of {count} right"
-UNTOLD = "step {step}: {right} of {count} right"  # where the series has no value
+ACROSS, UP = 41, 27  # columns and rows of the grid of inputs for which the answer is computed
+TINT = 0.75  # opacity of the colour where the answer is farthest from 0, so that points stand out on it
+BANDS = 10  # bands of colour in a static image
+STILLS = (0.0, 0.05, 0.3, 1.0)  # the frames of a static image, as shares of the film: it moves most at its beginning
+MARKS = ((True, "o", "gradient"), (False, "^", "queued"))  # whether a label is above 0, its marker and its colour
+CAPTION = "step {step}: {name} = {value}, {right} of {count} right"
+CAPTION_WITHOUT_VALUE = "step {step}: {right} of {count} right"  # where the series has no value
 
 Answer = Callable[[dict[str, float], float, float], Any]
 
@@ -44,9 +45,9 @@ class FilmFrame:
     """One step of training: the answers over the plane, and which points are misclassified."""
 
     step: int
-    text: str  # as a picture says it, whose fonts may know English only
-    told: str  # as a page does
-    answers: Any  # an array, lowest row first
+    text: str  # the caption in English, for images: their fonts may lack other letters
+    told: str  # the caption in the reader's language, for pages
+    answers: Any  # an array of UP rows, the lowest y first
     wrong: list[int]  # indices of the misclassified points
 
 
@@ -59,7 +60,7 @@ class InputPlane:
     points: list[tuple[float, float, float]]
 
     def colours(self, answers: Any, most: float) -> Any:
-        """An RGBA array of the answers: sign as hue, size as opacity, so that it fits light and dark pages."""
+        """An RGBA array of the answers: sign as hue, size (of at most `most`) as opacity, for light and dark pages."""
         share = np.nan_to_num(np.clip(answers / most, -1, 1))
         tones = [[int(tone[start : start + 2], 16) for start in (1, 3, 5)] for tone in (COLD[0], WARM[0])]
         opaque = np.rint(255 * TINT * abs(share))[..., None]
@@ -70,12 +71,12 @@ class InputPlane:
         grid = [np.linspace(*side, count) for side, count in zip(self.sides, (ACROSS, UP))]
         bands = [heatmap_color((2 * band + 1) / BANDS - 1)[0] for band in range(BANDS)]
         levels = np.linspace(-most, most, BANDS + 1)
-        coarse = [*(places[::2] for places in grid), np.ma.masked_invalid(moment.answers[::2, ::2])]  # a light file
+        coarse = [*(axis[::2] for axis in grid), np.ma.masked_invalid(moment.answers[::2, ::2])]  # for a small file
         panel.contourf(*coarse, levels=levels, colors=bands, extend="both")
         if _has_zero_line(moment.answers):
             panel.contour(*grid, moment.answers, levels=[0], colors=LIGHT["ink"], linewidths=1.2)
-        for above, mark, colour in KINDS:
-            spots = np.array([(x, y) for x, y, label in self.points if (label > 0) == above]).reshape(-1, 2)
+        for is_above, mark, colour in MARKS:
+            spots = np.array([(x, y) for x, y, label in self.points if (label > 0) == is_above]).reshape(-1, 2)
             panel.plot(*spots.T, mark, color=LIGHT[colour], markersize=4, linestyle="none")
         wrong = np.array([self.points[index][:2] for index in moment.wrong]).reshape(-1, 2)
         style = {"markerfacecolor": "none", "markeredgecolor": LIGHT["now"], "markersize": 8, "linestyle": "none"}
@@ -89,10 +90,10 @@ class BoundaryFilm:
     """The interactive film for a page: a base figure, and for each frame an overlay (image, boundary, marks)."""
 
     ground: Plot
-    frames: tuple[Any, Any]  # the panel of the plane, and that of the series below
+    panels: tuple[Any, Any]  # that of the plane, and that of the series below
     plane: InputPlane
-    moments: list[FilmFrame]
-    most: float
+    moments: list[FilmFrame]  # the frames
+    most: float  # the largest absolute answer in any frame
     series: list[float | None]
 
     def html(self, image: str) -> str:
@@ -102,7 +103,10 @@ class BoundaryFilm:
         wide, high = (100 * inch for inch in self.ground.get_size_inches())
         left, top, across, tall = self._panel_box()
         inside = f'x="{left:.1f}" y="{top:.1f}" width="{across:.1f}" height="{tall:.1f}"'
-        dx, dy = across / (ACROSS - 1), tall / (UP - 1)  # a place is the middle of a cell of the image
+        dx, dy = (
+            across / (ACROSS - 1),
+            tall / (UP - 1),
+        )  # a grid point is the middle of a pixel: half a pixel sticks out
         field = (
             f'<image preserveAspectRatio="none" x="{left - dx / 2:.2f}" y="{top - dy / 2:.2f}" '
             f'width="{across + dx:.2f}" height="{tall + dy:.2f}"/>'
@@ -124,16 +128,17 @@ class BoundaryFilm:
             code = code.replace(f'"{text}"', json.dumps(translate_page_text(text)))
         return f"{{{code}}}"
 
-    def _panel_box(self, which: int = 0) -> tuple[float, float, float, float]:
+    def _panel_box(self, index: int = 0) -> tuple[float, float, float, float]:
         """A panel in pixels: left, top, width, height."""
-        box, (wide, high) = self.frames[which].get_position(), 100 * self.ground.get_size_inches()
+        box, (wide, high) = self.panels[index].get_position(), 100 * self.ground.get_size_inches()
         return wide * box.x0, high * (1 - box.y1), wide * box.width, high * box.height
 
     def _marker_places(self) -> list[list[float]]:
+        """The position of each labelled point in pixels."""
         (left, top, wide, high), ((x0, x1), (y0, y1)) = self._panel_box(), self.plane.sides
         x, y, _ = np.transpose(self.plane.points)
-        places = left + wide * (x - x0) / (x1 - x0), top + high * (y1 - y) / (y1 - y0)
-        rounded: list[list[float]] = np.round(np.transpose(places), 1).tolist()
+        pixels = left + wide * (x - x0) / (x1 - x0), top + high * (y1 - y) / (y1 - y0)
+        rounded: list[list[float]] = np.round(np.transpose(pixels), 1).tolist()
         return rounded
 
     def _marker_shapes(self) -> Any:
@@ -157,8 +162,8 @@ class BoundaryFilm:
         return "".join("M" + "L".join(f"{x:.0f},{y:.0f}" for x, y in line) for line in lines)
 
     def _position_path(self, step: int) -> str:
-        """An upright line in the lower panel."""
-        (left, right), (x, top, wide, high) = self.frames[1].get_xlim(), self._panel_box(1)
+        """The upright line in the lower panel that marks a step, as an SVG path."""
+        (left, right), (x, top, wide, high) = self.panels[1].get_xlim(), self._panel_box(1)
         return f"M{x + wide * (step - left) / (right - left):.1f},{top:.1f}v{high:.1f}"
 
 
@@ -166,14 +171,13 @@ def make_film(
     history: Any, answer: Answer, points: Sequence[Any], series: str | None, frames: int, title: str, save: Save,
     *, ax: Any = None, figsize: tuple[float, float] | None = None,
 ) -> Any:  # fmt: skip
-    """The figure that `History.film` returns, or the axes that it was given, with the last moment."""
+    """The figure that `History.film` returns, or the axes that it was given, with the last frame drawn into them."""
     if not history.names:
         raise HistoryError("There is nothing to film: this history is empty. Record what it answers by at each step.")
     plane, name = _make_plane(answer, points), series or history.names[0]
-    recorded = history[name]  # refuses a name that is not there
-    places = choose_frames(len(recorded), frames) if ax is None else [len(recorded) - 1]
-    steps = progress(places, label="frames")
-    moments = [_evaluate_frame(history, answer, plane, name, step) for step in steps]
+    recorded = history[name]  # raises HistoryError if there is no such series
+    steps = choose_frames(len(recorded), frames) if ax is None else [len(recorded) - 1]
+    moments = [_evaluate_frame(history, answer, plane, name, step) for step in progress(steps, label="frames")]
     most = max((float(np.nanmax(abs(moment.answers), initial=0.0)) for moment in moments), default=0.0) or 1.0
     if ax is not None:
         plane.draw(ax, moments[-1], most)
@@ -214,28 +218,28 @@ def _parameter_names(answer: Answer) -> list[str]:
         return []
 
 
-def _evaluate_frame(history: Any, answer: Answer, plane: InputPlane, name: str, at: int) -> FilmFrame:
-    """Evaluate one frame: the answers on a grid, and the misclassified points."""
-    step = history[at]
+def _evaluate_frame(history: Any, answer: Answer, plane: InputPlane, name: str, step: int) -> FilmFrame:
+    """Evaluate the frame of a step: the answers on a grid, and the misclassified points. name: the series below."""
+    recorded = history[step]
 
     def answer_at(x: float, y: float) -> float:
-        value = number(answer(dict(step), x, y), "An answer of a film")
+        value = number(answer(dict(recorded), x, y), "An answer of a film")
         return value if abs(value) < LARGEST else float("nan")
 
     across, up = (np.linspace(*side, count).tolist() for side, count in zip(plane.sides, (ACROSS, UP)))
     answers = np.array([[answer_at(x, y) for x in across] for y in up])
-    wrong = [place for place, (x, y, label) in enumerate(plane.points) if not answer_at(x, y) * label > 0]
+    wrong = [index for index, (x, y, label) in enumerate(plane.points) if not answer_at(x, y) * label > 0]
     count = len(plane.points)
-    facts = {"step": f"{at:,}", "name": name, "right": f"{count - len(wrong):,}", "count": f"{count:,}"}
-    text = UNTOLD if step.get(name) is None else TOLD
-    facts["value"] = "" if text == UNTOLD else format_number(step[name], 4)
-    return FilmFrame(at, text.format(**facts), translate_page_text(text).format(**facts), answers, wrong)
+    facts = {"step": f"{step:,}", "name": name, "right": f"{count - len(wrong):,}", "count": f"{count:,}"}
+    text = CAPTION_WITHOUT_VALUE if recorded.get(name) is None else CAPTION
+    facts["value"] = "" if recorded.get(name) is None else format_number(recorded[name], 4)
+    return FilmFrame(step, text.format(**facts), translate_page_text(text).format(**facts), answers, wrong)
 
 
 def _draw_stills(
     plane: InputPlane, film_frames: list[FilmFrame], answer_limit: float, figsize: tuple[float, float] | None
 ) -> Plot:
-    """Four moments beside each other, or as many as there are."""
+    """The static image: four frames, or as many as there are, in rows of two. answer_limit: of the colours."""
     moments = [film_frames[index] for index in sorted({round(part * (len(film_frames) - 1)) for part in STILLS})]
     rows = -(-len(moments) // 2)
     figure = new_plot((WIDE * min(1.7, len(moments)), 2.5 * rows), figsize)
@@ -251,7 +255,7 @@ def _draw_stills(
 
 
 def _has_zero_line(answers: Any) -> bool:
-    """Whether there is a line of 0 among the answers."""
+    """Whether the boundary runs through the plane: some answers are below 0 and some above."""
     return bool((answers < 0).any() and (answers > 0).any())
 
 
@@ -265,7 +269,7 @@ def _draw_series(panel: Any, values: Sequence[float | None], name: str) -> None:
 
 
 def _png_data_url(colours: Any) -> str:
-    """A small image, as an address that a page can show."""
+    """An RGBA array as a PNG image in a data URL."""
     from PIL import Image
 
     buffer = io.BytesIO()

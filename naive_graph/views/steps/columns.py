@@ -1,9 +1,8 @@
 """Pack recorded sweeps for the browser's stepper: the events of each kind of run once, of each run its numbers.
 
-Runs over one plan have the same events with other numbers. So the events of a
-kind of run are sent once, as a *pattern*; of each run only its numbers. A
-contribution is `incoming * partial`, and a sum is the sum of what arrived: the
-browser has the factors and terms, and is sent no product.
+A training loop runs one plan many times: the same events with other numbers. So the events are sent once, as a
+*pattern*, and of each run only its numbers. Contributions (`incoming * partial`) and gradients (their sums) are not
+sent at all: the browser computes them.
 """
 
 from __future__ import annotations
@@ -35,10 +34,10 @@ from .packing import ColumnPacker, StepperPayload, strip_style
 from .recording import BACKWARD, CONTRIBUTED, KINDS, TANGENT, UPDATE, Participants, Run
 from .steps import StepLog
 
-SPEAKING = ("stepper", "panel", "sweeps", "words", "columns")  # the scripts that say something
-MOST_FOLDED = 5000  # nodes of a graph whose scopes fold
-MOST_LINES = 400  # of the learner's program
-LETTERS, RESULTS = "abcdeghkpqrsuvwαβγδεζηθ", "yztω"  # for operands, and for the result
+SPEAKING = ("stepper", "panel", "sweeps", "words", "columns")  # the scripts that have texts for readers
+MOST_FOLDED = 5000  # nodes of the largest graph that is drawn whole if it has scopes to fold
+MOST_LINES = 400  # lines that are sent of each file of the learner's program
+LETTERS, RESULTS = "abcdeghkpqrsuvwαβγδεζηθ", "yztω"  # of a rule's formula: for operands, and for the result
 
 
 def collect_translations() -> dict[str, dict[str, str]]:
@@ -50,7 +49,7 @@ def collect_translations() -> dict[str, dict[str, str]]:
 
 
 class PayloadBuilder:
-    """Gathers the columns of one walk."""
+    """Serialises one walk: the header, and columns of numbers. A *cast* is the nodes of one plan, its Participants."""
 
     def __init__(self, log: StepLog, title: str = "") -> None:
         self.log, self.packed = log, ColumnPacker()
@@ -90,8 +89,9 @@ class PayloadBuilder:
     def _pack_runs(self) -> dict[str, Any]:
         patterns: dict[Any, int] = {}
         described: list[dict[str, Any]] = []
-        which, iterations, numbers = array("i"), array("i"), array("d")
-        odd: dict[str, dict[int, Any]] = {"untaken": {}, "values": {}, "still": {}}
+        pattern_of_run, iterations, numbers = array("i"), array("i"), array("d")
+        # By the run's number: untaken contributions; values that no forward run left; plan steps without a tangent.
+        exceptions: dict[str, dict[int, Any]] = {"untaken": {}, "values": {}, "still": {}}
         last: Run | None = None
         for number, run in enumerate(with_progress(self.log.runs, "save", len(self.log.runs))):
             log, cast = run.log, run.cast
@@ -99,24 +99,24 @@ class PayloadBuilder:
             if key not in patterns:
                 patterns[key] = len(described)
                 described.append(self._pack_pattern(run))
-            which.append(patterns[key])
+            pattern_of_run.append(patterns[key])
             iterations.append(run.iteration)
             numbers.extend(_run_numbers(run))
             if run.untaken:
-                odd["untaken"][number] = sorted(run.untaken)
+                exceptions["untaken"][number] = sorted(run.untaken)
             if run.phase == TANGENT:
-                odd["still"][number] = [cast.step_of[row] for row, slope in run.slopes.items() if slope is None]
+                exceptions["still"][number] = [cast.step_of[row] for row, slope in run.slopes.items() if slope is None]
             if run.values and not _keeps_values(last, run):
-                odd["values"][number] = self.packed.add(array("d", (run.values[row] for row in cast.rows)))
+                exceptions["values"][number] = self.packed.add(array("d", (run.values[row] for row in cast.rows)))
             last = run if run.phase not in (UPDATE, BACKWARD) else last
-        added: dict[str, array[Any]] = {"runs": which, "iterations": iterations, "numbers": numbers}
-        return {"patterns": described, **{name: self.packed.add(column) for name, column in added.items()}, **odd}
+        columns: dict[str, array[Any]] = {"runs": pattern_of_run, "iterations": iterations, "numbers": numbers}
+        packed = {name: self.packed.add(column) for name, column in columns.items()}
+        return {"patterns": described, **packed, **exceptions}
 
     def _pack_pattern(self, run: Run) -> dict[str, Any]:
         """The events of a run: kinds, plan steps (of a contribution, the consumer's), and operand positions.
 
-        A step is written as its distance from the last one of its kind, which
-        is mostly 1: so a million of them are small.
+        A plan step is written as its difference from the last one of the same kind, mostly 1 or -1: it compresses well.
         """
         log, step_of = run.log, run.cast.step_of
         last, steps = [0] * len(KINDS), array("i")
@@ -142,7 +142,7 @@ class PayloadBuilder:
         for step, row in enumerate(cast.rows):
             if (name := then.name(row)) is not None:
                 names[step] = name
-        # A letter of a rule must not look like the name of a node.
+        # A letter in a rule's formula must not be the name of a node.
         taken = set(names.values())
         free, last = ([letter for letter in letters if letter not in taken] for letters in (LETTERS, RESULTS))
         letters = [*free[:8], last[0]]
@@ -170,7 +170,7 @@ class PayloadBuilder:
         return self.origins[key]
 
     def _files(self) -> list[dict[str, Any]]:
-        """The source lines of the learner's files; of a long file, the part around the first line that made nodes."""
+        """The source lines of the learner's files; of a long file, a part around the first line that made nodes."""
         programs = []
         for name, number in self.files.items():
             lines = [line.rstrip("\n") for line in linecache.getlines(name)]
@@ -180,7 +180,7 @@ class PayloadBuilder:
         return programs
 
     def _lowered_tensors(self, cast: Participants) -> list[list[Any]]:
-        """For each lowered tensor: its first and last row, its label and its equation."""
+        """For each lowered tensor: its first and last row in the plan, its label and its equation."""
         entries: dict[Any, list[Any]] = {}
         rows = sorted(cast.rows)
         for block in dict.fromkeys(cast.then.block(row) for row in rows):
@@ -207,7 +207,7 @@ class PayloadBuilder:
             return None
         number = {box.id: index for index, box in enumerate(alike.boxes)}
         boxes = array("i", (number[alike.box_of(row)] for row in cast.rows))
-        for box in alike.boxes:  # each stands for many: none is a node
+        for box in alike.boxes:  # a box stands for many nodes: it must not have the id of one
             box.id = f"alike-{number[box.id]}"
         ends = ((f"alike-{number[arrow.source]}", f"alike-{number[arrow.target]}", arrow) for arrow in alike.arrows)
         alike.arrows = [replace(arrow, source=source, target=target) for source, target, arrow in ends]
@@ -217,10 +217,10 @@ class PayloadBuilder:
 
 
 def recompute_script(runs: Sequence[Run]) -> str:
-    """JavaScript with which a page computes a walk anew from other values of the leaves; empty where it cannot.
+    """JavaScript with which a page computes a walk anew from other values of the leaves; "" if it cannot.
 
-    That is a loop, which the learner's Python drives, and an operator whose
-    value or partial asks for numbers.
+    It cannot for a training loop, which the learner's Python drives (several plans, updates, or two runs of a kind),
+    and for a plan that `rules_to_javascript` cannot write.
     """
     casts = {id(run.cast) for run in runs}
     if len(casts) != 1 or any(run.phase == UPDATE for run in runs) or len({run.phase for run in runs}) < len(runs):
