@@ -1,4 +1,4 @@
-"""Write an optimizer's path as an animated GIF: the background is drawn once, only path and point change.
+"""Write an optimizer's path as an animated GIF: the background is drawn once; only path, point and title change.
 
 matplotlib.animation would draw the contours anew for each frame, which takes four times as long.
 """
@@ -27,7 +27,7 @@ from ..theme import LIGHT, TEXT, format_number
 from .walk import WALK, Stage, make_stage, plot_walk
 
 DPI = 100
-PACE, PAUSE = 80, 1500  # milliseconds for a frame, and for the last
+PACE, PAUSE = 80, 1500  # milliseconds that each frame is shown, and the last one
 
 
 def animate_walk(history: Any, f: Node, x: Node, y: Node | None, path: Any, frames: int) -> Path:

@@ -40,8 +40,8 @@ from .figure import (
 from .surface import LARGEST, Surface
 from .walk import GOAL, Stage, Walk, draw_contours
 
-ACROSS, LOSS = 2.1, 1.9  # inches: a walk's panel across; up, that of the heights
-TALLEST = 7.4  # inches, without a title
+ACROSS, LOSS = 2.1, 1.9  # inches: the width of a path's panel; the height of the panel of losses
+TALLEST = 7.4  # inches: a figure does not grow beyond this for its legend
 
 
 def compare(
@@ -131,7 +131,7 @@ class Comparison:
         stage = self._make_stage(ax.figure, [ax])
         for index, path in enumerate(self.paths):
             stage.explain(ax.plot(*zip(*path.points), **_path_style(index, path), zorder=4)[0], path.name)
-        _mark_ends(stage, self, [ax])
+        _mark_start_and_minima(stage, self, [ax])
         return finish_axes(ax, (stage.handles, stage.texts), title)
 
     def animate(self, save: Any, frames: int = 40) -> FilePath:
@@ -173,10 +173,10 @@ class Comparison:
         high = min(3.6 / rows, max(1.2, (column - 0.4) * slant))
         for panel, path in zip(panels, self.paths):  # a panel stands in the middle of its column, its name at its left
             _set_panel_title(panel, path, 100 * (column + min(column - 0.4, high / slant)) / 2 - 20)
-        up = 0.5 + high
-        grid.set_height_ratios([up] * rows + [LOSS])
-        figure.set_figheight(rows * up + LOSS + 0.4)
-        _mark_ends(stage, self, panels)
+        row_height = 0.5 + high
+        grid.set_height_ratios([row_height] * rows + [LOSS])
+        figure.set_figheight(rows * row_height + LOSS + 0.4)
+        _mark_start_and_minima(stage, self, panels)
         heights = self._draw_losses(figure.add_subplot(grid[rows, :]))
         add_legend(figure, stage.handles, stage.texts)
         return stage, walks, heights
@@ -222,13 +222,13 @@ class Comparison:
         figure.set_figheight(max(figure.get_figheight(), min(TALLEST, figure.get_figheight() + high / 100)))
 
     def _make_stage(self, figure: Any, panels: list[Any]) -> Stage:
-        """Draw the contours of f around all paths. A diverged path is cut at the range of the others."""
+        """Draw the contours of f around all paths. A diverged path counts only as far as it is near the others."""
         points = [point for path in self.paths for point, _ in _points_in_disc(path, self.paths)]
         with Graph.scratch():
             x, y = Variable(points[0][0], name="x"), Variable(points[0][1], name="y")
             f = self.ground.height(x, y)
-            way: list[tuple[float, ...]] = [*points]
-            walk = Walk(["x", "y"], list(range(len(points))), way, 0)
+            all_points: list[tuple[float, ...]] = [*points]
+            walk = Walk(["x", "y"], list(range(len(points))), all_points, 0)
             stage = Stage(figure, panels[0], Surface(f, [x, y]), walk, points)
             draw_contours(stage, self.name, panels)
         return stage
@@ -258,7 +258,7 @@ def _set_panel_title(panel: Any, path: Path, wide: float) -> None:
 
 
 def _points_in_disc(path: Path, paths: list[Path]) -> list[tuple[tuple[float, float], float]]:
-    """The (point, loss) pairs of a path in a disc around the start; drops the end of a diverged path."""
+    """The (point, loss) pairs of a path in a disc around the start, wide enough for paths that did not diverge."""
     start = paths[0].points[0]
     walked = chain.from_iterable(other.points for other in paths if not other.left)
     radius = max(10.0, 3 * max((dist(point, start) for point in walked), default=0.0))
@@ -271,7 +271,7 @@ def _path_style(index: int, path: Path) -> dict[str, Any]:
     return {**line_style(index), "linewidth": 1.6, "markersize": 5, "markevery": (every // 2, every)}
 
 
-def _mark_ends(stage: Stage, comparison: Comparison, panels: list[Any]) -> None:
+def _mark_start_and_minima(stage: Stage, comparison: Comparison, panels: list[Any]) -> None:
     stage.mark(comparison.paths[0].points[:1], "start", "o", LIGHT["ground"], 8, panels)
     low, high = stage.panel.get_xlim(), stage.panel.get_ylim()
     inside = [spot for spot in comparison.ground.lowest if low[0] < spot[0] < low[1] and high[0] < spot[1] < high[1]]

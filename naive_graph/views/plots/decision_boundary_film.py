@@ -103,10 +103,7 @@ class BoundaryFilm:
         wide, high = (100 * inch for inch in self.ground.get_size_inches())
         left, top, across, tall = self._panel_box()
         inside = f'x="{left:.1f}" y="{top:.1f}" width="{across:.1f}" height="{tall:.1f}"'
-        dx, dy = (
-            across / (ACROSS - 1),
-            tall / (UP - 1),
-        )  # a grid point is the middle of a pixel: half a pixel sticks out
+        dx, dy = across / (ACROSS - 1), tall / (UP - 1)  # a grid point is the middle of a cell of the image
         field = (
             f'<image preserveAspectRatio="none" x="{left - dx / 2:.2f}" y="{top - dy / 2:.2f}" '
             f'width="{across + dx:.2f}" height="{tall + dy:.2f}"/>'

@@ -1,9 +1,8 @@
 """Plot, a matplotlib figure in the package's style that displays in notebooks and saves atomically; helpers for it.
 
-Importing this file imports matplotlib: it is imported when something is
-plotted. A user's rcParams and styles come before ours. Figures are built
-without pyplot, so that nothing stays open and nothing shows twice in a
-notebook; where pyplot has windows, it knows them, and `plt.show()` opens one.
+Importing this file imports matplotlib: it is imported when something is plotted. A user's rcParams and styles come
+before ours. Figures are built without pyplot, so that none stays open and none shows twice in a notebook; only if the
+user's pyplot has a backend with windows is the figure made by it, so that `plt.show()` opens one.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ with door("A plot needs", "plot"):
 
 STYLES = ("-", "--", "-.", ":")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-POINT = 0.72  # of a pixel as shown: a plot has 100 to the inch
+POINT = 0.72  # typographic points in a pixel: a plot has 100 pixels to the inch
 KEY = 44  # pixels that a legend needs beside each text
 WIDE = 5.2  # inches of a plot of one column: it fits the narrowest screen with its text still legible
 LOOK = {
@@ -68,14 +67,14 @@ def line_style(place: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-Save = str | os.PathLike[str] | None  # where a plot is to be saved, if it is
+Save = str | os.PathLike[str] | None  # the file to save a plot in, if any
 
 
-NO_WINDOWS = ("agg", "cairo", "inline", "pdf", "pgf", "ps", "svg", "template")  # backends that plt.show() opens none of
+NO_WINDOWS = ("agg", "cairo", "inline", "pdf", "pgf", "ps", "svg", "template")  # backends without windows
 
 
 def new_plot(size: tuple[float, float], figsize: tuple[float, float] | None = None) -> Plot:
-    """An empty figure, so many inches wide and high; pyplot knows it where it has windows to show it in.
+    """An empty figure of this size in inches, made by pyplot if that has windows.
 
     figsize: what a user asked for, which `finish_figure` holds to; our own size grows with legend and title.
     """
@@ -91,7 +90,7 @@ class Plot(Figure):
     """A figure that saves itself whole, and shows itself in a notebook."""
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the plot, whole or not at all, as its suffix says: .png, .svg or .pdf, if it is alive also .html."""
+        """Write the plot atomically as its suffix says: .png, .svg or .pdf; an interactive one also as .html."""
         forms = (".png", ".svg", ".pdf", *[".html"] * (self.interactive is not None))
         target = checked_path(path, "A plot", forms, HistoryError)
         if target.suffix.lower() == ".html" and self.interactive is not None:
@@ -111,15 +110,15 @@ class Plot(Figure):
         return _apply_theme(buffer.getvalue().decode()).encode() if form == "svg" else buffer.getvalue()
 
     def show(self, *_: object, **__: object) -> NoReturn:
-        """A plot has no window, unlike matplotlib's."""
+        """Raise HistoryError: unlike a figure of pyplot, a plot opens no window by itself."""
         raise HistoryError(
             "A plot shows itself in a notebook, as the last line of a cell. In a script write "
             'plot.save("plot.svg"), or .png, and open that file.'
         )
 
     figsize: tuple[float, float] | None = None  # that a user asked for
-    interactive: Any = None  # of a walk or a film: what makes it alive in a page, by its `html` and its `script`
-    told = ""  # the plot in words, where more can be said than what its axes are
+    interactive: Any = None  # of a walk or a film: an InteractivePath or BoundaryFilm, which writes HTML and script
+    told = ""  # a description of the plot, if more can be said than the titles of its axes
 
     def alt(self) -> str:
         """The plot in a sentence, for those who do not see it."""
@@ -131,7 +130,7 @@ class Plot(Figure):
         return f"Plot of {', '.join(named) or 'numbers'} against {across}."
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict[str, Any], dict[str, Any]]:
-        # Pictures of our own: the same bytes in every notebook, also where pyplot was never imported.
+        # Not IPython's own picture of a figure: ours has the same bytes everywhere, also without pyplot.
         image = self._image()
         shown_as = image if self.interactive is None else self.interactive.html(image)
         png = base64.b64encode(self.drawn("png", dpi=SHOWN_DPI)).decode()
@@ -148,7 +147,7 @@ class Plot(Figure):
 
 
 def min_readable_width(width: float) -> int:
-    """Shown narrower than this, in pixels, its text could not be read: it scrolls instead."""
+    """The width in pixels below which a plot's text could not be read; in a narrower page it scrolls."""
     return math.ceil(width * LEAST / TEXT)
 
 
@@ -156,7 +155,7 @@ def _apply_theme(svg: str) -> str:
     """Turn matplotlib's inline styles into attributes, add CSS for dark mode, and shorten coordinates."""
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     svg = re.sub(r' style="([^"]*)"', lambda attribute: _style_to_attributes(attribute[1]), svg)
-    svg = re.sub(r'(<path id="m\w+" d="[^"]*") stroke="[^"]*"', r"\1", svg)  # a mark takes that of where it is used
+    svg = re.sub(r'(<path id="m\w+" d="[^"]*") stroke="[^"]*"', r"\1", svg)  # a marker has the colour of its <use>
     svg = re.sub(r' (d|x|y)="[^"]*"', lambda attribute: re.sub(r"\s+([LMQCz]) ?|(\.\d)\d+", r"\1\2", attribute[0]), svg)
     return svg.replace("<svg ", '<svg class="naive-graph" ', 1).replace("</style>", f"\n{svg_style(svg)}</style>", 1)
 
@@ -182,7 +181,7 @@ def our_style() -> Iterator[None]:
 
 
 def _is_changed(setting: str) -> bool:
-    """Whether a user, or a style of theirs, has set it; what our own context set does not count."""
+    """Whether a user, or a style of theirs, has changed it; a value that our own context set does not count."""
     settings: tuple[Any, Any] = matplotlib.rcParams, matplotlib.rcParamsDefault
     current, default_value = (source[setting] for source in settings)
     return bool(current != default_value and current != LOOK.get(setting))
@@ -298,7 +297,7 @@ def finish_figure(figure: Plot, title: str, save: Save) -> Plot:
     return figure
 
 
-Legend = tuple[Sequence[Any], Sequence[str]]  # handles, and what each is
+Legend = tuple[Sequence[Any], Sequence[str]]  # handles, and the text of each
 
 
 def draw_panel(

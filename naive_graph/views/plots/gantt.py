@@ -16,7 +16,7 @@ from ...errors import DrawingError
 from ...tensor.tasks.engine import DAGExecutionEngine, TaskRun
 from ..theme import LIGHT
 
-# Colour, hatching and what it is; hatching, so that colour is not the only sign.
+# By kind of task, and of firing: colour, hatching (so that colour is not the only sign), and text of the legend.
 LOOKS = {
     "F": ("variable", "", "F, values"),
     "B": ("placeholder", "//", "B, contributions"),
@@ -26,9 +26,9 @@ FIRINGS = {
     "copy": ("constant", "xx", "copy"), "FComp": ("variable", "", "forward"), "loss": ("scope", "..", "loss"),
     "BComp": ("placeholder", "//", "backward"),
 }  # fmt: skip
-HIGH = 0.7  # of a bar, in rows
-NARROW = 0.004  # a bar of less, in widths of the plot, is drawn as a line in its colour
-MOST_LEVELS = 25  # whose beginnings are marked; more would hide the bars
+HIGH = 0.7  # the height of a bar, in rows
+NARROW = 0.004  # a bar that is narrower, in widths of the plot, is drawn as a line in its colour
+MOST_LEVELS = 25  # levels whose beginnings are marked; more lines would hide the bars
 LETTER = 0.014  # the width of a letter, in widths of the plot
 UNITS = ((1.0, "seconds"), (1e-3, "milliseconds"), (1e-6, "microseconds"))
 
@@ -38,7 +38,7 @@ def gantt(
 ) -> Any:
     """The last run of an engine: a row for each worker, a bar for each task, in real time.
 
-    Of a pipeline's run that was timed, or a list of its bars, a bar for each firing.
+    run: also a timed run of a pipeline, or a list of its bars: then a bar for each firing.
 
     save: a path that ends in .png, .svg or .pdf. figsize: in inches. With ax, axes of
     yours, it is drawn into them, and they are returned. Raises DrawingError if
@@ -73,7 +73,7 @@ def gantt(
             for bar, label in kind_bars:
                 if LETTER * (len(label) + 1) < (bar.end - bar.start) / seconds:
                     _label_bar(panel, bar, label, unit, colour)
-        for level in levels if len(levels) < MOST_LEVELS else ():  # it waits for the slowest of the one before
+        for level in levels if len(levels) < MOST_LEVELS else ():  # it waits for the slowest task of the level before
             begin = min(bars[number].start for number in level)
             panel.axvline(begin / unit, color=LIGHT["soft"], linestyle=":", linewidth=1.0, zorder=0.5)
         panel.set(xlim=(0.0, 1.01 * seconds / unit), ylim=(workers - 0.5, -0.5))

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from ..tensorboard.events import EventFile
 
 MOST_ENTRIES = 1000  # of an array that become series
-UNSAFE = r"\A[-=+@\t\r']"  # what begins so, a spreadsheet computes; ' before it makes it a text
-COMPUTED = r"\A'(?=[-=+@\t\r'])"
+UNSAFE = r"\A[-=+@\t\r']"  # a spreadsheet takes such a name for a formula: a ' before it makes it a text
+ESCAPED = r"\A'(?=[-=+@\t\r'])"
 
 
 class History(Suggesting, Sequence[dict[str, float]]):
@@ -57,7 +57,7 @@ class History(Suggesting, Sequence[dict[str, float]]):
         self.steps: list[dict[str, float]] = []
         self.stopped = ""  # by a fit: "epochs" if all were made, "interrupt" after a Ctrl-C
         self._followers: dict[Path, EventFile] = {}  # files that grow with the history, by folder
-        self._nodes: dict[str, weakref.ref[Node]] = {}  # which node a series was taken from, while somebody holds it
+        self._nodes: dict[str, weakref.ref[Node]] = {}  # the node that a series was recorded from, if it still exists
 
     def record(self, *unnamed: Any, **series: Any) -> None:
         """Note one step: numbers, or nodes whose present values are meant. All or nothing is noted.
@@ -165,7 +165,7 @@ class History(Suggesting, Sequence[dict[str, float]]):
         """
         heading, *lines = _read_table(path_of(path, HistoryError))
         first_column = 1 if heading[0] == "step" else 0
-        names = [re.sub(COMPUTED, "", name) for name in heading[first_column:]]
+        names = [re.sub(ESCAPED, "", name) for name in heading[first_column:]]
         history = cls()
         if len(set(names)) < len(names) or "" in names:
             raise HistoryError(f"{path}: each column needs a name of its own. The first line has: {', '.join(names)}.")
@@ -222,7 +222,7 @@ class History(Suggesting, Sequence[dict[str, float]]):
         ax: Any = None,
         figsize: tuple[float, float] | None = None,
     ) -> Any:
-        """Each series against the step, in a panel of its own; with other histories, theirs beside it.
+        """Each series against the step, in a panel of its own, with a line for each history: this one and the others.
 
         series: which to show; all by default. labels: what each history is
         called. log: a logarithmic axis. Steps where a series is blank are

@@ -20,10 +20,10 @@ FILES = ("viewport", "axes", "compute", "controls", "live_graph")
 
 @dataclass(frozen=True)
 class InteractivePath:
-    """What the page's script needs: the graph of f as JavaScript, and the points of the walk."""
+    """The data of the page's script: the graph of f as JavaScript, and the points of the walk."""
 
     live_graph: LiveGraph
-    panel: Any  # matplotlib's, whose frame is known once it was drawn
+    panel: Any  # matplotlib's axes; their position is known once the figure was drawn
     points: Sequence[tuple[float, ...]]
 
     def html(self, image: str) -> str:
@@ -51,7 +51,7 @@ class InteractivePath:
 def make_interactive_path(
     panel: Any, f: Node, leaves: Sequence[Node], points: Sequence[tuple[float, ...]]
 ) -> InteractivePath | None:
-    """The walk of these leaves on f; None if f cannot be written as JavaScript."""
+    """The walk of these leaves on f; None if a page cannot compute f: see `make_live_graph` and its `code`."""
     live_graph = make_live_graph(CURRENT.tables, [f.row])
     if live_graph is None or not live_graph.code:
         return None

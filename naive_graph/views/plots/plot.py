@@ -23,8 +23,8 @@ from .figure import (
 )
 
 LARGEST = 1e300  # beyond it matplotlib's own arithmetic overflows
-PANEL = 215  # pixels of a panel's width, where there are several
-FEW = 30  # numbers of which each gets a mark; fewer where lines must be told apart
+PANEL = 215  # pixels that each further column of panels adds to the width
+FEW = 30  # numbers of a line that all get a marker; half as many if there are several lines
 
 
 def plot_histories(
@@ -70,7 +70,7 @@ def _draw_series(
 
 
 def _make_panels(names: Sequence[str], figsize: tuple[float, float] | None) -> tuple[Plot, list[Any], int]:
-    """A panel for each series, side by side where there are many: a dozen stay on one screen."""
+    """A panel for each series, in one column for each four of them, up to four: sixteen fit into a screen."""
     columns = min(4, -(-len(names) // 4))
     rows = -(-len(names) // columns)
     size = WIDE + PANEL / 100 * (columns - 1), 0.5 + rows * min(2.4, max(1.4, 5.6 / rows))
@@ -146,7 +146,7 @@ def _choose_marks(heights: Sequence[float], index: int, line_count: int) -> list
 
 
 def _draw_crosses(panel: Any, values: Sequence[float | None], index: int, log: bool) -> list[Any]:
-    """A cross at the foot of the panel for each number that cannot be shown. Returns one for each, at most."""
+    """Draw a cross at the foot of the panel for each number that cannot be shown; returns their one artist, or []."""
     steps = [step for step, value in enumerate(values) if value is not None and not _is_plottable(value, log)]
     colour, foot = line_style(index)["color"], panel.get_xaxis_transform()
     return panel.plot(steps, [0.03] * len(steps), "x", transform=foot, color=colour) if steps else []

@@ -34,7 +34,7 @@ from .surface import LARGEST, Surface, contour_levels, plain_range, spread, wind
 
 CURVE_POINTS, GRID_POINTS = 400, 70
 SIZE = WIDE, 3.4  # inches
-DOTS = 80  # more of them would run together
+DOTS = 80  # markers on a path: more of them would overlap
 WALK, GOAL = SERIES[1][0], LIGHT["placeholder"]
 
 
@@ -45,7 +45,7 @@ class Walk:
     names: list[str]
     steps: list[int]
     points: list[tuple[float, ...]]
-    left_out: int
+    left_out: int  # how many recorded points cannot be drawn
 
     def thin_out(self, most: int) -> Walk:
         """A walk with about `most` points. The stride is odd, so that a zigzag stays a zigzag."""
@@ -101,7 +101,7 @@ def plot_walk(
 def make_stage(
     history: Any, f: Node, x: Node, y: Node | None, figsize: tuple[float, float] | None = None, ax: Any = None
 ) -> Stage:
-    """The curve or the contours of f around the walk, the walk not yet drawn; ax: axes of a user's, for these."""
+    """Draw the curve or the contours of f around the walk, but not yet the walk. ax: the user's axes to draw into."""
     surface = Surface(f, [x] if y is None else [x, y])
     walk = read_walk(history, x, y)
     if y is None:
@@ -179,7 +179,7 @@ def _fill_contours(
     panel: Any, xs: Sequence[float], ys: Sequence[float], heights: Sequence[float], levels: list[float]
 ) -> Any:  # fmt: skip
     rows = np.ma.masked_invalid(np.reshape(heights, (len(ys), len(xs))))
-    # Light at the foot, where walks end.
+    # The lowest shade is the lightest: there walks end.
     tones = [surface_color(index / len(levels))[0] for index in range(len(levels) + 1)]
     shades = panel.contourf(xs, ys, rows, levels=levels, colors=tones, extend="both", antialiased=True)
     shades.set(edgecolor=LIGHT["soft"], linewidth=0.4)

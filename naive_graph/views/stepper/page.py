@@ -12,7 +12,7 @@ from ..drawing.engine import graphviz_code
 from ..steps.packing import StepperPayload
 from ..theme import page_style
 
-DRAWN = ("engine", "viewport", "axes", "compute", "controls")  # shared with pictures
+DRAWN = ("engine", "viewport", "axes", "compute", "controls")  # scripts of drawing/, which pictures use as well
 SCRIPTS = (
     "figures", "columns", "words", "sweeps", "flow", "closeup", "marks", "picture", "charts", "panel", "live",
     "stepper",
@@ -34,7 +34,7 @@ def stepper_css() -> str:
 
 
 def page(walk: StepperPayload) -> str:
-    """The HTML of the page."""
+    """The HTML of the page that shows this walk."""
     css = root_style() + stepper_css()
     full_script = f"{script()}\n{walk.live}\nstart({'{ rules, trainers }' if walk.live else ''});\n"
     return read_asset("stepper/page.html").format(

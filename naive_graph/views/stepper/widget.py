@@ -21,8 +21,7 @@ HOW = "To step through it, run this cell in a notebook (File, Trust Notebook), o
 def show_in_notebook(walk: StepperPayload, said: str) -> None:
     """Display the static picture and below it the widget, which hides the picture once it runs.
 
-    They are two outputs. A page that an exporter makes would leave a widget's
-    place blank, and has the picture; so has a notebook that is not trusted.
+    They are two outputs, since exported pages and notebooks that are not trusted show no widget: they have the picture.
     """
     from IPython import display as shown
 
@@ -33,7 +32,7 @@ def show_in_notebook(walk: StepperPayload, said: str) -> None:
 
 
 def static_bundle(walk: StepperPayload, said: str) -> dict[str, str]:
-    """The MIME bundle shown where no kernel runs. said: the walk in a line of text."""
+    """The MIME bundle of the picture; without anywidget, of the page in a frame. said: the walk in a line of text."""
     still, png = static_preview(walk)
     try:
         import anywidget  # noqa: F401
@@ -84,7 +83,7 @@ def _make_widget(walk: StepperPayload) -> Any:
         walk = traitlets.Bytes().tag(sync=True)
         index = traitlets.Int(0).tag(sync=True)
         still = traitlets.Unicode().tag(sync=True)
-        dot = traitlets.Unicode().tag(sync=True)  # of one cell of the notebook
-        live = traitlets.Unicode().tag(sync=True)  # code of ours, made from rules
+        dot = traitlets.Unicode().tag(sync=True)  # Graphviz, in one cell of the notebook for all
+        live = traitlets.Unicode().tag(sync=True)  # JavaScript that computes the walk anew, see live_graph.py
 
     return Stepper(walk=walk.blob, still=preview_key(walk), dot=graphviz_for_this_cell(), live=walk.live)

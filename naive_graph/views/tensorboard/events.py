@@ -23,8 +23,8 @@ from ...core.optional_deps import defer_sigint
 from ...errors import HistoryError
 from .graphs import graph_def
 
-NUMBERS = count()
-TOGETHER = 1000  # steps that are written at once
+FILE_NUMBERS = count()  # so that two files of one second have different names
+STEPS_PER_WRITE = 1000
 BARS = 30  # of a histogram
 
 
@@ -34,9 +34,9 @@ class EventFile:
     def __init__(self, folder: Any, graph: Any = None) -> None:
         self.folder = path_of(folder, HistoryError)
         serialized_graph = None if graph is None else graph_def(graph).SerializeToString()
-        name = f"events.out.tfevents.{int(time.time())}.{socket.gethostname()}.{os.getpid()}.{next(NUMBERS)}"
+        name = f"events.out.tfevents.{int(time.time())}.{socket.gethostname()}.{os.getpid()}.{next(FILE_NUMBERS)}"
         self.path, self.steps = self.folder / name, 0
-        # What an earlier run left in the folder is no longer shown: this one begins at step 0.
+        # A START event tells TensorBoard to drop the steps of earlier runs in this folder.
         began = event_pb2.SessionLog(status=event_pb2.SessionLog.START)
         events = [_make_event(file_version="brain.Event:2"), _make_event(session_log=began)]
         if serialized_graph is not None:
@@ -52,7 +52,7 @@ class EventFile:
     def write_new_steps(self, steps: Sequence[dict[str, float]]) -> None:
         """Write the steps that are not in the file yet. Raises HistoryError; the next call goes on."""
         while self.steps < len(steps):
-            end = min(len(steps), self.steps + TOGETHER)
+            end = min(len(steps), self.steps + STEPS_PER_WRITE)
             events = [_scalar_event(index, steps[index]) for index in range(self.steps, end)]
             with defer_sigint():  # else a step could be written twice
                 self._append(events)
@@ -91,7 +91,7 @@ class EventFile:
 
 
 def _write(file: Any, data: bytes) -> None:
-    """Append all of it. A disk that is full, or a Ctrl-C, leaves the file as it was: a torn record would end it."""
+    """Append all of the data, or none if the disk is full or on a Ctrl-C: nothing is read behind a torn record."""
     start = file.seek(0, os.SEEK_END)
     try:
         remaining = memoryview(data)

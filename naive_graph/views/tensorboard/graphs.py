@@ -99,7 +99,7 @@ def _items_of_dataflow(flow: Any) -> Iterator[GraphItem]:
 
 
 def _items_of_tensors(what: Any) -> Iterator[GraphItem]:
-    """All tensors that these are made of; how entries are picked is a property, and no node."""
+    """All tensors that these depend on, without selections (the constants that pick entries)."""
     results = [what] if isinstance(what, TensorNode) else list(what)
     check_tensors("graph=", results)
     for node in tensor_ancestors(results):
@@ -126,7 +126,7 @@ def _operator_name(node: TensorNode) -> str:
 
 
 def _item_paths(items: Sequence[GraphItem]) -> dict[Any, str]:
-    """A path for each node. Two of one name, and two scopes of one name, get numbers."""
+    """A path such as "layer/dense/add_1" for each node; equal paths of nodes or of scopes get numbers."""
     counts: dict[str, int] = {}
     paths: dict[Scope | None, str] = {None: ""}
     names = {}
@@ -139,7 +139,7 @@ def _item_paths(items: Sequence[GraphItem]) -> dict[Any, str]:
 
 
 def _path(outer: str, name: str, scope: Scope | None) -> str:
-    """A name behind the path of its scope, in letters that TensorBoard reads."""
+    """The path of a scope, and a name in it, with letters that TensorBoard forbids replaced by _."""
     clean = re.sub(r"[^A-Za-z0-9_.\-/]", "_", short(name, scope)).strip("/_") or "node"
     return f"{outer}/{clean}" if outer else clean
 
