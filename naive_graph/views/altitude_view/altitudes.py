@@ -128,4 +128,4 @@ def altitudes_css() -> str:
     )
 
 
-HEATS = {"cold": COLD[0], "warm": WARM[0]}  # also on dark ground: nothing is written on most cells
+HEATS = {"cold": COLD[0], "warm": WARM[0]}  # the light colours serve in dark mode, too: few cells have text on them

@@ -30,8 +30,8 @@ from .machine import machine_header
 from .subject import END, INPUT, Subject
 
 KINDS = {LeafType.INPUT: "input", LeafType.PARAMETER: "parameter", LeafType.CONSTANT: "constant"}
-MOST_ROWS = 300_000  # of a plan that a page holds
-MOST = 2_000  # boxes of a dataflow
+MOST_ROWS = 300_000  # rows of the largest plan that a page holds
+MOST = 2_000  # boxes of a drawing in the page
 
 
 class AltitudesPayload:
@@ -136,14 +136,14 @@ def _tensor_kind(node: TensorNode) -> str:
 
 
 def map_layout(node: TensorNode) -> tuple[list[int], int, int]:
-    """How a tensor is drawn as heat maps: the order of its axes, and rows and columns of one map.
+    """How a tensor is drawn as heat maps: its axes of more than one entry in order, and rows and columns of a map.
 
-    A long row is wrapped into several.
+    A row of more than 16 entries alone in its map is wrapped into several.
     """
     axes = [axis for axis in display_axes(node) if node.shape[axis] > 1]
     wide = node.shape[axes[-1]] if axes else 1
     high = node.shape[axes[-2]] if len(axes) > 1 else 1
-    if high == 1 and wide > 16:  # a long row in lines
+    if high == 1 and wide > 16:  # lines of equal length if possible
         wide = next((width for width in range(16, 5, -1) if wide % width == 0), 12)
         high = -(-prod(node.shape) // wide)
     return axes, high, wide

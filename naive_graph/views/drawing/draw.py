@@ -29,7 +29,7 @@ from .text_metrics import visible
 
 MOST_LETTERS_OF_A_TITLE, MOST_LETTERS_OF_A_NAME = 120, 60
 MOST_TRIED = 300  # boxes: with more, bundling leaves is not tried, as it cannot reach a screenful
-LARGEST = 50_000  # nodes of the largest graph that is drawn
+LARGEST = 50_000  # nodes of the largest graph that is drawn as a whole; of a larger one a part is, with most=
 
 
 def draw(
@@ -116,11 +116,11 @@ def draw(
     what = _resolve_drawable(what, fold)
     with tables.lock, GUARD:
         build_with, count, results = _scene_builder(what, absorbed, most, open)
-        # What a merged node took over is not computed, so a picture of that stays still.
+        # Absorbed nodes without a name are not computed: a picture of them is static.
         live_graph = make_live_graph(tables, results, values=values, grads=grads) if results and not absorbed else None
         first_scene, unfolded_scene, name = build_with(options), None, _picture_name(what, count)
         if any(box.kind == "scope" for box in first_scene.boxes) or (first_scene.caption and most is None):
-            with suppress(DrawingError):  # where even a page cannot show it all
+            with suppress(DrawingError):  # even a page cannot show it all
                 unfolded_scene = build_with(replace(options, most=FOLLOWED, fold=False)) if count <= FOLLOWED else None
     first_scene.title = visible(title, most=MOST_LETTERS_OF_A_TITLE)
     return Picture(first_scene, direction, unfolded_scene, name, live_graph)
@@ -130,7 +130,7 @@ def _resolve_drawable(what: Any, fold: object) -> Any:
     """What to draw for an object that is no node: a network's dataflow or outputs, a Model's weights; else itself."""
     if _is_sequential(what):
         return what if fold is None else what.expand()
-    if hasattr(type(what), "expand"):  # of a program
+    if hasattr(type(what), "expand"):  # a stream program
         return what.expand()
     if hasattr(type(what), "graph_of"):
         return list(what.outputs.values())
@@ -147,13 +147,13 @@ def _is_sequential(what: Any) -> bool:
 
 
 def _picture_name(what: Any, count: int) -> str:
-    """The picture's name, in one line: the node's name, or its formula if it has none."""
+    """The picture's name, in one line: the node's name, or its formula if it has none; of others what they are."""
     if what is Graph:
         return "Everything in the graph"
-    some = list(what) if isinstance(what, (list, tuple)) else [what]
-    if len(some) > 1:
-        return visible(", ".join(_picture_name(node, count) for node in some), MOST_LETTERS_OF_A_NAME)
-    one = some[0] if some else what
+    drawn = list(what) if isinstance(what, (list, tuple)) else [what]
+    if len(drawn) > 1:
+        return visible(", ".join(_picture_name(node, count) for node in drawn), MOST_LETTERS_OF_A_NAME)
+    one = drawn[0] if drawn else what
     if hasattr(one, "streams"):
         return shorten_layer_list(one, MOST_LETTERS_OF_A_NAME) or f"A dataflow of {count:,} operators"
     if _is_tensor(one) and not one.given_name:
@@ -214,7 +214,7 @@ def too_large(count: int) -> DrawingError:
 
 
 def _is_tensor(what: Any) -> bool:
-    """Whether these are tensors: nodes of the graph are not, and nothing else is made of rules."""
+    """Whether these are tensors: what computes by rules is a Node of the graph or a tensor."""
     first = what[0] if isinstance(what, (list, tuple)) and what else what
     return isinstance(first, Arithmetic) and not isinstance(first, Node)
 
@@ -243,6 +243,6 @@ def _choose_rows(what: Any, absorbed: bool, most: int | None) -> tuple[list[int]
         if most is not None:
             return rows, results
     rows = ancestors(tables, results)
-    # A name is a wish to see what has it, though a longer sum or product took it over.
+    # A named node is drawn, even if a longer sum or product absorbed it.
     merged = {row for _, row, _, _ in absorbed_by(tables, rows) if absorbed or tables.name(row)}
     return sorted({*rows, *merged}), results

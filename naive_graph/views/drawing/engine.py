@@ -1,7 +1,7 @@
 """Run Graphviz's dot, compiled to WebAssembly (the same bytes run in a page), to lay out DOT text.
 
-It is given no file, no network and no clock, and works until its fuel is spent,
-so that the same text gives the same places on every machine.
+It has no files and no network, and its work is limited by a number of instructions (fuel) and not by time, so that
+the same text gives the same places on every machine.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 from ...engines.llvm import cache as kept
 from ...errors import DrawingError, MissingToolError
 
-FUEL = 16_000_000_000  # instructions, some five seconds
+FUEL = 16_000_000_000  # instructions of WebAssembly, some five seconds
 MISSING = 'A picture is laid out by Graphviz, which is missing here. Install it with: pip install "naive-graph[draw]".'
 LESS = "Show less: draw(..., most=100), or fold scopes with fold=True."
 
@@ -30,7 +30,7 @@ def run_graphviz(text: str) -> dict[str, Any]:
 
     Raises DrawingError for what it cannot do in time, and MissingToolError without dot.
     """
-    if sys.platform == "emscripten":  # Python in a page, which has dot itself
+    if sys.platform == "emscripten":  # Python in a page: the page has dot
         return _run_in_browser(text)
     try:
         import wasmtime
@@ -87,11 +87,11 @@ def _render_json(dot: Any, store: Any, text: str) -> bytes:
 @cache
 def _load_module() -> tuple[Any, Any]:
     """The wasmtime engine, and dot compiled for this machine: a second or two at first, then read from the cache."""
-    from importlib.metadata import version  # which takes longer to import than a drawing
+    from importlib.metadata import version  # imported here: it takes longer than a drawing
 
     import wasmtime
 
-    atexit.register(_load_module.cache_clear)  # wasmtime cannot let go once the interpreter has begun to
+    atexit.register(_load_module.cache_clear)  # wasmtime cannot free its engine during shutdown
     config, code = wasmtime.Config(), _read_wasm()
     config.consume_fuel = True
     engine = wasmtime.Engine(config)
@@ -100,7 +100,7 @@ def _load_module() -> tuple[Any, Any]:
     if compiled is not None:
         try:
             return engine, wasmtime.Module.deserialize(engine, compiled)
-        except wasmtime.WasmtimeError:  # of another machine that shares the folder
+        except wasmtime.WasmtimeError:  # compiled on another machine that shares the cache folder
             pass
     module = wasmtime.Module(engine, code)
     kept.write(name, bytes(module.serialize()))

@@ -14,9 +14,10 @@ from ...errors import DrawingError
 from .scene import READABLE, Arrow, Box, DrawOptions, Scene, bundle_arrows
 from .text_metrics import visible
 
-TINTS = ("variable", "placeholder", "scope", "constant")  # of workers, in turns; their numbers are written, too
-SPLITS = {"duplicate": "duplicate", "roundrobin": "roundrobin", "join": "roundrobin"}  # in COStream's words
-MOST_WEIGHTS = 1_000_000  # of a network that are made to be drawn
+TINTS = ("variable", "placeholder", "scope", "constant")  # colours of workers, in turn; their numbers are written, too
+# How a split or join distributes items, by the kind of operator, in the words of the COStream language.
+SPLITS = {"duplicate": "duplicate", "roundrobin": "roundrobin", "join": "roundrobin"}
+MOST_WEIGHTS = 1_000_000  # of a larger network no weights are initialised for the picture
 FEW = 30  # operators of the largest dataflow that is drawn unfolded by default
 
 
@@ -53,9 +54,10 @@ def _format_shape(shape: Sequence[int]) -> str:
 
 
 def flow_scene(flow: Any, options: DrawOptions) -> Scene:
-    """Describe a dataflow, or a schedule of one, whose workers have colours.
+    """The scene of a dataflow, or of a schedule of one, in which each worker has a colour.
 
-    fold: True folds every splitjoin (of a whole program every network), names (or one) fold those, False none.
+    options.fold: True folds every splitjoin (of a whole program every network), names (or one) fold those, False
+    none; by default they fold if there are more than 30 operators.
     """
     folded = _splitjoins_to_fold(flow, options.fold)
     box_of = {name: _splitjoin_of(name) if _splitjoin_of(name) in folded else name for name in flow.operators}
@@ -90,7 +92,7 @@ def flow_scene(flow: Any, options: DrawOptions) -> Scene:
 
 
 def _is_inside(flow: Any, stream: Any) -> bool:
-    """Whether a stream runs within a splitjoin, where names say nothing new."""
+    """Whether a stream runs within a splitjoin: its name is not drawn."""
     writer = flow.operators.get(stream.writer)
     return "." in stream.name and (writer.share is not None or writer.kind in ("duplicate", "roundrobin", "dilate"))
 

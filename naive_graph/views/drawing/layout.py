@@ -15,8 +15,8 @@ from .shapes import Point
 from .text_metrics import text_width
 
 Frame = tuple[float, float, float, float]  # left, top, width, height
-WINDOW = 1280.0, 720.0  # pixels, of a screen that a picture without a page is made for
-MOST = 1_500  # boxes that dot lays out in some seconds; arrows are counted as well
+WINDOW = 1280.0, 720.0  # pixels of the screen for which a picture is laid out
+MOST = 1_500  # boxes that dot lays out in some seconds; of arrows three times as many
 
 
 @dataclass
@@ -41,9 +41,10 @@ class SceneLayout:
 
 
 def lay_out(scene: Scene, direction: str | None = None) -> SceneLayout:
-    """Lay out a scene in the given direction, or else in the one that shows most of it in a window.
+    """Lay out a scene in the given direction, or in the ones of theme.WAYS, with usual or with flat boxes.
 
-    Raises DrawingError if dot would take too long.
+    The first layout that fits into a window is taken, or if none does, the one that shows most. Of a scene of more
+    than MANY boxes half of the layouts are tried. Raises DrawingError if dot would take too long.
     """
     if len(scene.boxes) > MOST or len(scene.arrows) > 3 * MOST:
         size = f"{len(scene.boxes):,} boxes and {len(scene.arrows):,} arrows"
@@ -61,12 +62,12 @@ def lay_out(scene: Scene, direction: str | None = None) -> SceneLayout:
 
 
 def lay_out_in_direction(scene: Scene, direction: str, flat: bool = False) -> SceneLayout:
-    """Lay a scene out in one way."""
+    """Lay a scene out in one direction. flat: each box has its texts in one line."""
     return _layout_from_dot(scene, direction, flat, run_graphviz(dot_text(scene, direction, flat)))
 
 
 def _layout_from_dot(scene: Scene, direction: str, flat: bool, dot_output: dict[str, Any]) -> SceneLayout:
-    """Convert dot's JSON (y upwards) to a SceneLayout (pixels, y downwards), with margins for frames and title."""
+    """Convert dot's JSON (y upwards) to a SceneLayout (y downwards), with margins, and room for title and caption."""
     _, _, across, down = map(float, dot_output["bb"].split(","))
     above = MARGIN + 1.6 * LINE * bool(scene.title)
     title, lines = bool(scene.title), heading(scene)

@@ -14,9 +14,9 @@ from ...graph.nodes import Node
 from ..theme import format_number
 from .text_metrics import round_numbers, visible
 
-SHORT = 24  # letters of a formula that serves as a name
+SHORT = 24  # letters of the longest formula that serves as a name
 NOUNS = {"add": "sum", "sub": "difference", "mul": "product", "div": "quotient", "pow": "power"}
-Alike = Mapping[tuple[str, int], list[int]]  # the rows of each kind of node in each line, in their order
+Alike = Mapping[tuple[str, int], list[int]]  # (kind of node, line of the program) -> its nameless rows, ascending
 
 
 def names_of(tables: Tables, rows: Iterable[int]) -> dict[int, str]:
@@ -64,7 +64,7 @@ def group_by_line(tables: Tables, rows: Iterable[int]) -> Alike:
     groups: dict[tuple[str, int], list[int]] = defaultdict(list)
     for row in sorted(rows):
         if tables.name(row):
-            continue  # walks lack a named sum that a longer one absorbed: counted, it would number drawings otherwise
+            continue  # a drawing has absorbed sums with a name, a walk has not: counting them, the two would differ
         origin = tables.origin(row)
         key = id(origin.code), origin.instruction
         if key not in lines:

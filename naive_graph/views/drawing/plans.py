@@ -1,4 +1,7 @@
-"""The scene of a compiled plan: a box for each row; rows that are computed once per sample stand in a frame."""
+"""The scene of a compiled plan: a box for each row of its IR; rows that are computed for every sample have a frame.
+
+So a reader sees what each pass of the compiler made of the graph, such as products and sums that became one `dot`.
+"""
 
 from __future__ import annotations
 
@@ -74,7 +77,7 @@ def _caption(rows: int, needed: int, drawn: int, most: int | None) -> str:
 
 
 def _format_sample_count(count: int) -> str:
-    """A batch's size is known only when it is fed."""
+    """A number of samples in words; that of a batch is known only when it is fed."""
     return f"{count:,} samples" if count > 1 else "every sample"
 
 
@@ -100,7 +103,7 @@ def _node_name(tables: Tables, row: int) -> str:
 
 
 def _leaf_name(ir: IR, tables: Tables, row: int) -> str | None:
-    """What a leaf is called in a sum: by its number, or by its node's name."""
+    """What a leaf is called in a sum: its number if it is constant, else its node's name; None if it has none."""
     source = ir.sources.get(row)
     if row in ir.constants:
         return format_number(ir.constants[row])
@@ -114,8 +117,8 @@ def _leaf_name(ir: IR, tables: Tables, row: int) -> str | None:
 
 def _format_lanes(tables: Tables, lanes: Lanes) -> str:
     """The first samples' values at a leaf: numbers, or names of nodes."""
-    some = zip(lanes.numbers[:MOST_LANES], lanes.sources, strict=False)
-    texts = [format_number(number) if source is None else _source_name(tables, source) for number, source in some]
+    samples = zip(lanes.numbers[:MOST_LANES], lanes.sources, strict=False)
+    texts = [format_number(number) if source is None else _source_name(tables, source) for number, source in samples]
     return ", ".join([*texts, "..."] if len(lanes.numbers) > MOST_LANES else texts)
 
 
@@ -180,7 +183,7 @@ def _factor(name: str) -> str:
 
 
 def _row_arrows(ir: IR, row: int, shown_rows: set[int]) -> list[Arrow]:
-    """One for each operand position; those from rows that are not shown in one bundle."""
+    """An arrow for each operand position; those from rows that are not shown are bundled into one."""
     operands = ir.of(row)
     kind, name = int(ir.kinds[row]), f"row-{row}"
     ordered = kind >= 0 and kind not in NAMES and not BY_NUMBER[kind].associative and len(operands) > 1

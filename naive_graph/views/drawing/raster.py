@@ -19,7 +19,7 @@ from ..theme import OTHER_FONTS, OWN_FONT
 ZOOM = 4 / 3  # pixels of a PNG for one of the drawing
 FONT_FILE = Path(__file__).parent.parent / "fonts" / "NaiveGraphSans.ttf"
 UNKNOWN_FONT = "No font has this name"
-UNKNOWN_LETTER = "\U0010fffd"  # that no font has
+UNKNOWN_LETTER = "\U0010fffd"  # no font has this letter
 
 
 def svg_to_png(svg: str) -> bytes:
@@ -36,11 +36,11 @@ def svg_to_pdf(svg: str) -> bytes:
             'A PDF needs cairosvg, and cairo on the system: pip install "naive-graph[pdf]". SVG and PNG do without.'
         ) from None
     plain = _strip_styles(svg)
-    if _needs_other_fonts(svg, "PDF"):  # no font lends letters to another there
+    if _needs_other_fonts(svg, "PDF"):  # cairosvg takes all letters of a text from one font
         other = next((font for font in OTHER_FONTS if _is_installed(font)), OWN_FONT)
         plain = re.sub(r"<text (?=[^<]*[\u2e80-\U0010ffff])", f'<text font-family="{other}" ', plain)
     if not _register_font_with_cairo():
-        plain = plain.replace(OWN_FONT, "Arial")  # which is there where cairo does without fontconfig
+        plain = plain.replace(OWN_FONT, "Arial")  # systems without fontconfig have it
     made: bytes = cairosvg.svg2pdf(bytestring=plain.encode())
     return made
 

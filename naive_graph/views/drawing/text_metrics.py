@@ -9,7 +9,7 @@ from ..theme import DIGITS, TEXT
 
 JOINERS = "\u200c\u200d"  # zero-width characters that shape the letters around them
 MOST_LETTERS = 40
-# Widths of letters, in sizes of the font, where they are not 0.64.
+# Widths of letters as shares of the font size; all others are 0.64.
 WIDTHS = {
     letter: width
     for letters, width in (("ijlI.,:;'|! ", 0.32), ('frt()[]/\\-"', 0.41), ("mwMW@%&−×+=<>^~…", 0.9))
@@ -38,7 +38,7 @@ def _visible_letter(letter: str) -> str:
 
 
 def round_numbers(formula: str) -> str:
-    """A formula whose numbers have five digits at most.
+    """A formula with its decimal numbers rounded to five digits.
 
     >>> round_numbers("t[i]/1.4142135623730951 + 1e-05")
     't[i]/1.4142 + 1e-05'

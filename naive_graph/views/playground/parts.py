@@ -17,7 +17,7 @@ from ...errors import FolderError, MissingToolError
 from ..assets import read_asset
 
 PARTS: Mapping[str, Mapping[str, str]] = tomllib.loads(read_asset("playground/parts.toml"))
-PATIENCE = 300  # seconds for npm
+PATIENCE = 300  # seconds that npm may take
 HOW = f"On any machine with npm, `npm pack {' '.join(PARTS)}` writes two archives: --parts FOLDER takes the folder."
 
 
@@ -35,7 +35,7 @@ def parts(given: Path | None = None) -> dict[str, bytes]:
     with tempfile.TemporaryDirectory() as folder:
         _download(Path(folder))
         files = _read_archives(Path(folder))
-        with suppress(OSError, FolderError):  # another time it is fetched anew
+        with suppress(OSError, FolderError):  # without a cache the next call downloads again
             cache_folder.mkdir(parents=True, exist_ok=True)
             for archive in Path(folder).glob("*.tgz"):
                 write_atomically(cache_folder / archive.name, archive.read_bytes(), FolderError)

@@ -25,8 +25,8 @@ from ..drawing.picture import Picture, page_script
 from ..steps.record import step
 from ..theme import format_number, page_style
 
-NAME = "program"  # of the file that the learner's lines are of
-ELSEWHERE = (
+NAME = "program"  # the file name of the learner's program in tracebacks
+MISSING_MODULE_ADVICE = (
     "This page has Python and naive_graph alone. What needs more runs in an installed Python; or whoever set up this "
     "page puts Pyodide's own wheels (of numpy and what it needs, say) into its folder 'pyodide'."
 )
@@ -36,7 +36,7 @@ KEYBOARD = (
 )
 # Called with a title, a kind ("text", "html", "page", "image", "error" or "missing"), and what to show.
 Show = Callable[[str, str, str], object]
-_cells: dict[str, Any] = {}  # the names of a lesson
+_cells: dict[str, Any] = {}  # the namespace that all cells of a lesson share
 
 
 def run(source: str, show: Show) -> bool:
@@ -73,15 +73,16 @@ def run_cell(source: str, name: str, show: Show) -> bool:
 
 
 def _execute(source: str, name: str, names: dict[str, Any], show: Show, shown_as: Callable[[Any, Show], None]) -> None:
+    """Run a program in a namespace; what it displays, and the value of a last expression, goes to `shown_as`."""
     linecache.cache[name] = len(source), None, source.splitlines(keepends=True), name  # its lines, for tracebacks
     tree = ast.parse(source, name)
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
 
-    def several(*things: Any) -> None:
+    def display(*things: Any) -> None:
         for thing in things:
             shown_as(thing, show)
 
-    names["display"] = several
+    names["display"] = display
     exec(compile(tree, name, "exec"), names)
     if isinstance(last, ast.Expr):
         shown_as(eval(compile(ast.Expression(last.value), name, "eval"), names), show)
@@ -179,7 +180,7 @@ def format_error(error: BaseException, cell: str = "") -> str:
         current = current.__cause__
     advice, is_in_page = "", sys.platform == "emscripten" and not cell
     if isinstance(error, (ModuleNotFoundError, MissingToolError)) and is_in_page:
-        advice = ELSEWHERE
+        advice = MISSING_MODULE_ADVICE
     elif isinstance(error, SyntaxError) and re.match("invalid (character|non-printable)", str(error.msg)):
         advice = KEYBOARD
     return "".join(report.format(chain=False)).rstrip() + (f"\n\n{advice}" if advice else "")

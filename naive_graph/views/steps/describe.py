@@ -24,8 +24,8 @@ from .recording import (
     Run,
 )
 
-MOST_TERMS = 6  # of a running sum, or of the operands of one operator
-PLACES = {1: ("",), 2: ("left", "right")}
+MOST_TERMS = 6  # that are written of a running sum, or of the operands of one operator
+SIDES = {1: ("",), 2: ("left", "right")}  # by the number of operands: what each is called
 # Templates of the sentences about a step; the browser fills in the same ones.
 WORDS = {
     "started": "{phase} begins{iteration}.",
@@ -47,7 +47,7 @@ WORDS = {
 def operand_side(cast: Participants, consumer: int, position: int) -> str:
     """The name of an operand position: left or right of two, "" of one, else 1st, 2nd, ..."""
     count = len(cast.operands(consumer))
-    return translate_page_text(PLACES[count][position]) if count in PLACES else ordinal(position)
+    return translate_page_text(SIDES[count][position]) if count in SIDES else ordinal(position)
 
 
 def computed(rule: Rule, operands: Sequence[float], value: float) -> str:

@@ -20,7 +20,7 @@ from .packing import ColumnPacker, StepperPayload, strip_style
 
 Array = Any
 FEW = 6  # numbers of a sample that are written out
-MOST_DRAWN = 1000  # operators that are drawn one by one, their splitjoins opened in the page
+MOST_DRAWN = 1000  # boxes of the largest dataflow that the page has unfolded
 HELD = 4  # samples of a stream that the page shows
 
 
@@ -79,7 +79,7 @@ def describe_firing(fired: Any, flow: Any) -> str:
 class FiringLog(Sequence[FiringStep]):
     """All firings of a run, as a sequence.
 
-    flow: a dataflow that `watched(feed)` runs, which gives what lies in its streams at first, and all firings.
+    flow: a dataflow whose method `watched(feed)` runs it and returns the first contents of its streams and all firings.
     """
 
     def __init__(self, flow: Any, feed: Any) -> None:
@@ -113,15 +113,14 @@ class FiringLog(Sequence[FiringStep]):
                     streams[name].popleft()
             for name, sample in firing.given.items():
                 streams[name].extend(sample if self.flow.of_numbers else [sample])
-            *fields, _ = firing  # and which part of the weights its gradients are of
-            known = [index, *fields, _freeze_streams(streams), describe_firing(firing, self.flow)]
-            yield FiringStep(*known)
+            *fields, _ = firing  # the last one: which part of the weights its gradients are of
+            yield FiringStep(index, *fields, _freeze_streams(streams), describe_firing(firing, self.flow))
 
     def _initial_sentence(self) -> str:
         counts = {name: len(held) for name, held in self.fed.items()}
         what = "number" if self.flow.of_numbers else "sample"
-        one = len(set(counts.values())) == 1  # they are told together
-        names = {" and ".join(counts): next(iter(counts.values()))} if one else counts
+        are_equal = len(set(counts.values())) == 1  # then one phrase serves all streams
+        names = {" and ".join(counts): next(iter(counts.values()))} if are_equal else counts
         held = ", ".join(f"{count} {what}{'s' * (count != 1)} in {name}" for name, count in names.items())
         return f"{held}: nothing has fired." if held else "Nothing has fired."
 

@@ -13,11 +13,11 @@ from .recording import BACKWARD, EVALUATED, MOVED, READ, UPDATE, Run
 from .steps import StepLog
 
 GRID = 40  # points along each side
-VALUED = frozenset((READ, EVALUATED, MOVED))  # events that carry a node's value
+VALUED = frozenset((READ, EVALUATED, MOVED))  # the kinds of events that have a node's value
 
 
 def compute_surface(log: StepLog) -> dict[str, Any] | None:
-    """The result over the plane of two weights, where a loop moved two: heights on a grid, and levels for lines."""
+    """Heights of the result over the two weights that a loop moved, on a grid, and contour levels; else None."""
     moved = {*chain.from_iterable(run.before for run in log.runs if run.phase == UPDATE)}
     runs = [run for run in log.runs if run.phase not in (UPDATE, BACKWARD)]
     cast = runs[0].cast if runs else None
@@ -33,7 +33,7 @@ def compute_surface(log: StepLog) -> dict[str, Any] | None:
         heights = surface.over([(x, y) for y in axes[1] for x in axes[0]])
         levels = contour_levels(heights)
     except (NaiveGraphError, ValueError, OverflowError, IndexError):
-        return None  # of a graph that needs to be fed, or a walk that leaves the finite numbers
+        return None  # the graph needs to be fed, or the walk left the finite numbers
     shown = [None if height != height else float(f"{height:.6g}") for height in heights]
     names = [cast.called(row) for row in rows]
     return {"rows": rows, "names": names, "ends": ends, "size": size, "heights": shown, "levels": levels}

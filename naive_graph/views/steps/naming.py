@@ -13,12 +13,12 @@ from ..drawing.scene import READABLE, SCREENFUL
 from .mathml import mathml
 from .recording import Participants
 
-LONGEST, DEEPEST = 160, 6  # letters of a formula that stands as a heading, and brackets within brackets
+LONGEST, DEEPEST = 160, 6  # a formula with more letters, or with deeper nested brackets, is no heading
 LONG = 60  # letters of a formula in a title
 
 
 def walk_title(casts: Sequence[Participants]) -> str:
-    """The result's name, or its formula shortened."""
+    """Such as "A walk through f": the first graph's results by their names, or else by their shortened formulas."""
     if not casts:
         return "An empty walk"
     first = casts[0]
@@ -39,7 +39,7 @@ def walk_heading(casts: Sequence[Participants]) -> str:
         return ""
     node = handle(cast.tables, cast.targets[0])
     text, tex = node.formula(), node.formula("tex")
-    # Brackets grow with what they hold.
+    # Each level of brackets is drawn larger than what it encloses.
     deep = max(accumulate((letter == "(") - (letter == ")") for letter in text))
     if "\n" in text or tex.startswith(r"\begin{aligned}") or len(text) > LONGEST or deep > DEEPEST:
         return ""

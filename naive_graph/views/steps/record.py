@@ -35,7 +35,7 @@ class Recorder:
 
     def __init__(self) -> None:
         self.runs: list[Run] = []
-        self.casts: dict[int, Participants] = {}  # by plan
+        self.casts: dict[int, Participants] = {}  # by the id of their plan
         self.iteration = 0
         self.leaves: dict[int, float] = {}  # the leaves' values in the last forward sweep
         self.was_differentiated = False
@@ -43,7 +43,7 @@ class Recorder:
     # --- what an engine does ---
 
     def evaluate(self, plan: Plan, values: list[Any]) -> None:
-        """Fill in the operators' values, and keep the events."""
+        """Fill in the operators' values as the reference engine does, and record the events."""
         cast = self._cast(plan)
         if self.was_differentiated:
             self.iteration, self.was_differentiated = self.iteration + 1, False
@@ -66,21 +66,21 @@ class Recorder:
     def differentiate(
         self, plan: Plan, values: Sequence[Any], seeds: dict[int, Any], wanted: Sequence[bool]
     ) -> list[Any]:
-        """The adjoint of each step, and the events kept."""
+        """Return the adjoint of each step as the reference engine does, and record the events."""
         run = self._begin(BACKWARD, self._cast(plan))
         run.values, constants = dict(zip(plan.rows, values)), run.cast.constants
         self.was_differentiated = True
         adjoints = []
         choices = {row for step, row in enumerate(plan.rows) if (rule := plan.rule(step)) and rule.selects}
         reached = {plan.rows[step] for step in seeds}  # through taken branches of `where` alone
-        most = 2 * len(plan) + len(plan.operand_steps)
+        most = 2 * len(plan) + len(plan.operand_steps)  # enqueued and finished; contributed
         for event in with_progress(reverse_sweep(plan, values, seeds, wanted), "step backward", most):
             if choices and isinstance(event, Contributed):  # `where` has partial 1 for the taken branch, else 0
                 if event.consumer in reached and not (event.consumer in choices and event.partial == 0):
                     reached.add(event.row)
                 else:
                     run.untaken.add(len(run))
-            if event.row not in constants:  # nothing was asked for there, so 0.0 would say too much
+            if event.row not in constants:  # their adjoint 0.0 was not computed: it is no event
                 run.log.add_event(event)
             if isinstance(event, Finished):
                 adjoints.append(event.adjoint)
@@ -92,7 +92,8 @@ class Recorder:
     def record_update(self, cast: Participants, leaves: Mapping[int, Any]) -> None:
         """Record an update: the leaves whose values differ from the last forward sweep."""
         now, noted = {row: primal_value(value) for row, value in leaves.items()}, self.leaves  # a handler may note more
-        before = {row: old for row, new in now.items() if repr(old := noted.get(row, new)) != repr(new)}
+        # By repr: NaN is equal to itself, and -0.0 is not 0.0.
+        before = {row: noted[row] for row in now if row in noted and repr(noted[row]) != repr(now[row])}
         if before and self.runs:
             run = Run(UPDATE, cast, max(0, self.iteration - (not self.was_differentiated)))
             run.before |= before
@@ -152,10 +153,10 @@ def record() -> Iterator[Steps]:
 def step(f: Any, mode: str = "both", wrt: Node | None = None, feed: Any = None) -> Any:
     """Walk through f one event at a time: forward, then backward. In a notebook the walk shows itself.
 
-    mode: "both", "forward", "backward" (the values taken as computed) or
-    "tangent": forward mode, in which the slope along the leaf `wrt` (the first
-    Variable if none is named) flows with the values. feed: numbers for
-    PlaceHolders. The walk has columns of its own; the graph stays as it is.
+    mode: "both", "forward", "backward" (the forward steps are computed and not shown) or
+    "tangent": forward mode, in which the slope along the leaf `wrt` (the first one
+    that is no Constant if none is named) flows with the values. feed: numbers for
+    PlaceHolders. The walk has columns of its own; the graph keeps its values and gradients.
 
     In the page the leaves can be given other values, by a field, a slider or a
     drag over their box, or by one of the seven trainers: every number follows.

@@ -28,10 +28,10 @@ class Participants:
 
     def __init__(self, tables: Tables, plan: Plan) -> None:
         self.tables = tables
-        self.then = snapshot_tables(tables)
+        self.then = snapshot_tables(tables)  # names and origins as they were then
         self.plan = plan
         self.rows = plan.rows
-        self.names = names_of(tables, plan.rows) if len(plan) <= READABLE else {}  # of more there is no room
+        self.names = names_of(tables, plan.rows) if len(plan) <= READABLE else {}  # a larger drawing shows none
         self.step_of = {row: step for step, row in enumerate(plan.rows)}
         self.targets = [plan.rows[step] for step in plan.targets]
 
@@ -50,7 +50,7 @@ class Participants:
 
     @cached_property
     def alike(self) -> Alike:
-        """The rows by what they are and where they were written."""
+        """The nameless rows, by kind of node and line of the program."""
         return group_by_line(self.then, self.rows)
 
     def origin(self, row: int) -> Origin | None:
@@ -171,10 +171,10 @@ class Run:
         self.cast = participants
         self.iteration = iteration
         self.log = Log()
-        self.values: dict[int, float] = {}  # of a reverse sweep alone: what forward had computed
-        self.slopes: dict[int, float | None] = {}  # of a forward sweep over dual numbers
+        self.values: dict[int, float] = {}  # of a reverse sweep: the values that it uses, by row
+        self.slopes: dict[int, float | None] = {}  # of a forward sweep over dual numbers: the tangents, by row
         self.before: dict[int, float] = {}  # of an update: the old values, by row
-        self.untaken: set[int] = set()  # of a reverse sweep: where a branch that was not taken is handed nothing
+        self.untaken: set[int] = set()  # of a reverse sweep: indices of contributions to branches that were not taken
         self.log.add(STARTED, participants.targets[0] if participants.targets else -1)
 
     def __len__(self) -> int:

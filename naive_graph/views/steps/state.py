@@ -15,16 +15,16 @@ class State:
     """Values, gradients and queue after a step; rows that were not reached are absent."""
 
     values: dict[int, float] = field(default_factory=dict)
-    grads: dict[int, float] = field(default_factory=dict)  # of a tangent run, the slopes
-    queue: OrderedDict[int, None] = field(default_factory=OrderedDict)  # of ready rows; both ends are near
+    grads: dict[int, float] = field(default_factory=dict)  # gradients so far; of a tangent run the tangents
+    queue: OrderedDict[int, None] = field(default_factory=OrderedDict)  # ready rows, first in, first out
     waiting: dict[int, int] = field(default_factory=dict)  # operands (forward) or uses (backward) still to come
-    terms: dict[int, list[int]] = field(default_factory=dict)  # where in the run each row's contributions stand
+    terms: dict[int, list[int]] = field(default_factory=dict)  # by row: the indices of its contributions in the run
     served: set[int] = field(default_factory=set)  # operand positions that the acting row of a reverse sweep served
-    back: Participants | None = None  # whose reverse sweep this is
+    back: Participants | None = None  # the nodes of the current reverse sweep; None in another run
 
     @property
     def ready(self) -> list[int]:
-        """The queue, in the order in which its rows act: on the way back that is the order of forward, reversed."""
+        """The queue, in the order in which its rows act: in a reverse sweep the forward order, reversed."""
         if self.back is None:
             return list(self.queue)
         return sorted(self.queue, key=self.back.step_of.__getitem__, reverse=True)
@@ -66,7 +66,7 @@ class State:
         return []
 
     def _done(self, row: int, waiting: list[int]) -> list[int]:
-        self.queue.pop(row, None)  # a leaf that nobody uses was never in it
+        self.queue.pop(row, None)  # a leaf without consumers was never in it
         return self._notify_waiting(waiting)
 
     def _notify_waiting(self, waiting: list[int]) -> list[int]:
