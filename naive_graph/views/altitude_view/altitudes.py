@@ -121,11 +121,8 @@ def altitudes_script() -> str:
 @cache
 def altitudes_css() -> str:
     """The page's CSS: the theme colours, and `cold` and `warm` for heat maps."""
-    heats = " ".join(f"--ng-{name}: {colour};" for name, colour in HEATS.items())
+    heats = f"--ng-cold: {COLD[0]}; --ng-warm: {WARM[0]};"  # in dark mode as well: few cells have text on them
     shared = packed("drawing/viewport.css") + read_asset("stepper/stepper.css")
     return (
         f"{page_style('.ng-altitudes')}.ng-altitudes {{ {heats} }}\n{shared}{read_asset('altitude_view/altitudes.css')}"
     )
-
-
-HEATS = {"cold": COLD[0], "warm": WARM[0]}  # the light colours serve in dark mode, too: few cells have text on them

@@ -46,15 +46,11 @@ def round_numbers(formula: str) -> str:
     return re.sub(r"\b\d+\.\d+(e[-+]?\d+)?", lambda match: f"{float(match[0]):.{DIGITS}g}", formula)
 
 
-def count_ideographs(text: str) -> int:
-    """The number of double-width letters, such as Chinese ones."""
-    return sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
-
-
 def text_width(text: str, size: float = TEXT) -> float:
     """About how wide a text is, in a font as wide as DejaVu Sans: what fits there fits in others.
 
     >>> round(text_width("grad −0.18182 mWiljxx")), round(text_width("y[i] = Σ[a] W[i,a] * x[a]"))
     (157, 158)
     """
-    return size * sum(WIDTHS.get(letter, 0.64) for letter in text) + 0.36 * size * count_ideographs(text)
+    double_width = sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)  # such as Chinese ones: 1.0
+    return size * sum(WIDTHS.get(letter, 0.64) for letter in text) + 0.36 * size * double_width

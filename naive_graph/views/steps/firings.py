@@ -114,7 +114,8 @@ class FiringLog(Sequence[FiringStep]):
             for name, sample in firing.given.items():
                 streams[name].extend(sample if self.flow.of_numbers else [sample])
             *fields, _ = firing  # the last one: which part of the weights its gradients are of
-            yield FiringStep(index, *fields, _freeze_streams(streams), describe_firing(firing, self.flow))
+            values = [index, *fields, _freeze_streams(streams), describe_firing(firing, self.flow)]
+            yield FiringStep(*values)
 
     def _initial_sentence(self) -> str:
         counts = {name: len(held) for name, held in self.fed.items()}

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 
 from .recording import BACKWARD, CONTRIBUTED, ENQUEUED, EVALUATED, FINISHED, MOVED, READ, UPDATE, Participants, Run
 
-COMPUTED = (READ, EVALUATED)
-
 
 @dataclass
 class State:
@@ -45,7 +43,7 @@ class State:
         kind, row, value = log.kinds[index], log.rows[index], log.numbers[3][index]
         if kind == ENQUEUED:
             self.queue[row] = None
-        elif kind in COMPUTED:
+        elif kind in (READ, EVALUATED):
             self.values[row] = value
             if (slope := run.slopes.get(row)) is not None:
                 self.grads[row] = slope
