@@ -32,7 +32,7 @@ LAYOUT = {
     "BASE": BASE, "BEHIND": BEHIND, "ROUND": ROUND, "ROOMS": ROOMS, "USUAL_ROOM": USUAL_ROOM, "MARGIN": MARGIN,
     "WAYS": [[way, *["flat"] * flat] for way, flat in WAYS],
 }  # fmt: skip
-OWN_FONT = "Naive Graph Sans"  # for PNG and PDF: a copy of Liberation Sans, as wide as Helvetica and Arial
+OWN_FONT = "Naive Graph Sans"  # for PNG and PDF: made from Liberation Sans, as wide as Helvetica and Arial
 FONT = f"{OWN_FONT},Helvetica,Arial,Noto Sans CJK SC,PingFang SC,Microsoft YaHei,WenQuanYi Micro Hei,sans-serif"
 # Fonts for letters that ours lacks: ideographs, kana, hangul, other scripts.
 OTHER_FONTS = (

@@ -1,8 +1,8 @@
 """Compile a graph for the browser: rules and trainers as JavaScript, the graph as JSON data for a page to compute.
 
-So a reader of a saved page can move a leaf, and the page evaluates and differentiates the graph anew. The JavaScript
-is not written by hand: `core.interpreters.code` traces the rules and formulas that Python runs. The only text of the
-learner's in it is names of operators, as string literals.
+So a reader of a saved page can move a leaf, and the page evaluates and differentiates the graph anew. Rules and
+formulas are not written in JavaScript by hand: `core.interpreters.code` traces those that Python runs. The only text
+of the learner's in them is names of operators, as string literals.
 """
 
 from __future__ import annotations

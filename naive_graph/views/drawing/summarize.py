@@ -26,7 +26,7 @@ class SummaryPart:
     """A node or a folded scope; in a loop that was rolled up, the one of the last pass, which represents all passes.
 
     key: the operator and the place in the program that made it. name: the learner's name for it, numbers masked.
-    sources: the parts that feed it, by index in the list of parts. also: those that feed only passes that are not
+    sources: the parts that feed it, by index in the list of parts. also: those that feed passes that are not
     drawn. members: all nodes or scopes that it represents. frames: the loops around it, outermost first.
     lag: 0, or of a value that the loop carries along: from how many passes before it comes.
     hands_on: whether a later pass uses it.

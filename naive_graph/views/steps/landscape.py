@@ -17,7 +17,7 @@ VALUED = frozenset((READ, EVALUATED, MOVED))  # the kinds of events that have a 
 
 
 def compute_surface(log: StepLog) -> dict[str, Any] | None:
-    """Heights of the result over the two weights that a loop moved, on a grid, and contour levels; else None."""
+    """Heights of the result on a grid of the two weights that a loop moved, and contour levels; None if not two."""
     moved = {*chain.from_iterable(run.before for run in log.runs if run.phase == UPDATE)}
     runs = [run for run in log.runs if run.phase not in (UPDATE, BACKWARD)]
     cast = runs[0].cast if runs else None

@@ -14,7 +14,7 @@ class State:
 
     values: dict[int, float] = field(default_factory=dict)
     grads: dict[int, float] = field(default_factory=dict)  # gradients so far; of a tangent run the tangents
-    queue: OrderedDict[int, None] = field(default_factory=OrderedDict)  # ready rows, first in, first out
+    queue: OrderedDict[int, None] = field(default_factory=OrderedDict)  # ready rows, as they were enqueued
     waiting: dict[int, int] = field(default_factory=dict)  # operands (forward) or uses (backward) still to come
     terms: dict[int, list[int]] = field(default_factory=dict)  # by row: the indices of its contributions in the run
     served: set[int] = field(default_factory=set)  # operand positions that the acting row of a reverse sweep served
