@@ -1,8 +1,9 @@
 """The direct engine: forward and backward runs of any graph by compiled kernels on its tables.
 
-Each function returns False or None if it could not run. Then the tables are unchanged,
-and the reference engine must run (and report the error): something is missing, stale,
-cyclic or not finite, or a rule cannot be compiled. The caller holds the tables' lock.
+Each public run (`forward`, `backward`, `evaluate_and_differentiate`, `results`) returns False or
+None if it could not run: a value is missing, stale or not finite, the graph has a cycle, or a rule
+cannot be compiled. Then the tables' values are unchanged, and the reference engine must run (and
+report the error). The caller holds the tables' lock.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ from ..llvm.machine import library_of
 from . import kernel
 from .table import Table
 
-KEY = "direct"
-NOWHERE: array[Any] = array("d")
+KEY = "direct"  # begins the keys of sorted graphs in the tables' cache
+NO_GRADIENTS: array[Any] = array("d")
 
 
 class Kernel:
@@ -38,24 +39,24 @@ class Kernel:
         self.table = Table()
 
         def function(name: str, arrays: int) -> Callable[..., int]:
-            # The interpreter's lock is kept: so nobody resizes a column meanwhile, and the scratch below is one run's.
+            # PYFUNCTYPE keeps Python's global lock, so no thread resizes a column or uses `scratch` meanwhile.
             return ctypes.PYFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * arrays)(library.address(name))
 
         self.write, self.sort = function("write", 11), function("sort", 11)
         self.evaluate, self.differentiate = function("evaluate", 13), function("differentiate", 13)
         self.scratch = array("d"), array("i")
 
-    def room(self, widest: int) -> tuple[array[float], array[int]]:
-        """Where the operands of one row lie, and behind them its partials; where they are, and which are wanted."""
-        room = self.scratch
-        if len(room[0]) < 2 * widest:
-            room = self.scratch = array("d", bytes(16 * widest)), array("i", bytes(8 * widest))
-        return room
+    def scratch_for(self, widest: int) -> tuple[array[float], array[int]]:
+        """Scratch arrays for a row of so many operands: see `kernel.OperandRoom`. They grow, and are reused."""
+        scratch = self.scratch
+        if len(scratch[0]) < 2 * widest:
+            scratch = self.scratch = array("d", bytes(16 * widest)), array("i", bytes(8 * widest))
+        return scratch
 
-    def written_rows(
+    def write_rows(
         self, tables: Tables, operators: array[int], lefts: array[int], rights: array[int], values: array[float]
     ) -> NewRows | None:
-        """As `waiting.write_rows`, for rows of two operands at most."""
+        """As `waiting.write_rows`, for rows of at most two operands."""
         self.table.grow()
         size = len(operators)
         counts, stamps = zeros(size), array("q", bytes(8 * size))
@@ -67,7 +68,7 @@ class Kernel:
         return None if edges < 0 else NewRows(operators, counts, sources[:edges], targets[:edges], values, stamps)
 
     def run(self, call: Callable[[], int]) -> int:
-        """Run the kernel, compiling rules as it meets them; its last answer. Raises NotCompilable if one cannot be."""
+        """Call a kernel until it needs no further rule compiled; returns its last status. Raises NotCompilable."""
         status = call()
         while status > 0:
             self.table.learn(status - 1)
@@ -76,13 +77,13 @@ class Kernel:
 
 
 class SortedGraph(NamedTuple):
-    """The result of the sort: see kernel.py. drawn: operators, degrees, own, begins, order and marks."""
+    """The result of a sort. columns: operators, degrees, own, begins, order and marks, as kernel.py explains them."""
 
     sizes: array[int]
-    drawn: tuple[array[int], ...]
+    columns: tuple[array[int], ...]
     results: array[int]  # the requested rows, or all sinks
-    held: Sequence[Any]  # keeps the tables' columns in place
-    at: list[int]  # the addresses of all columns in `drawn`
+    views: Sequence[Any]  # of the tables' columns, which cannot be resized while these are kept
+    addresses: list[int]  # of `columns`
 
     @property
     def rows(self) -> array[int]:
@@ -92,7 +93,7 @@ class SortedGraph(NamedTuple):
 
 @once
 def shared_kernel() -> Kernel:
-    """The kernel of the process, shared by all threads; the lock prevents a second one."""
+    """The compiled functions, made once for all threads of the process."""
     with defer_sigint(), LOCK:
         return _first_kernel()
 
@@ -100,28 +101,30 @@ def shared_kernel() -> Kernel:
 @once
 def _first_kernel() -> Kernel:
     kernel = Kernel()
-    Tables.write_quickly = kernel.written_rows
+    Tables.write_quickly = kernel.write_rows
     return kernel
 
 
 def forward(tables: Tables, targets: Sequence[int], fed: Mapping[int, float], warn: bool) -> bool:
     """Evaluate the targets, or the whole graph."""
-    order, now = sort_for(tables, targets), tables.tick()
-    evaluation = None if order is None else run_evaluation(tables, order, fed, now, warn)
+    order, clock = sort_for(tables, targets), tables.tick()
+    evaluation = None if order is None else run_evaluation(tables, order, fed, clock, warn)
     if evaluation is None:
         return False
     if fed:
-        tables.written = now
+        tables.written = clock
     values, stamps = evaluation
     rows = slice(0, len(values))
-    tables._values[rows], tables._stamps[rows] = values, stamps  # and nothing is called: both, or neither
+    tables._values[rows], tables._stamps[rows] = values, stamps  # no Ctrl-C comes between the two: nothing is called
     return True
 
 
 def backward(tables: Tables, targets: Sequence[int], warn: bool) -> array[float] | None:
-    """The gradients of the sum of the targets, of all rows; None where it did not run."""
-    cached_order = tables.cache.get((KEY,))  # what forward sorted serves, unless a target was absorbed
-    status, grads = kernel.UNSORTED, NOWHERE
+    """The gradient of the sum of the targets with respect to each row; None if it did not run."""
+    cached_order = tables.cache.get(
+        (KEY,)
+    )  # the order of the last forward run will do, unless it lacks a target: one that was absorbed
+    status, grads = kernel.UNSORTED, NO_GRADIENTS
     if cached_order is not None:
         status, grads = run_reverse_sweep(tables, cached_order, targets, None, warn)
     if status == kernel.UNSORTED:
@@ -135,25 +138,25 @@ def backward(tables: Tables, targets: Sequence[int], warn: bool) -> array[float]
 def evaluate_and_differentiate(
     tables: Tables, targets: Sequence[int], fed: Mapping[int, float], wrt: Sequence[int]
 ) -> tuple[list[float], list[list[float]]] | None:
-    """The targets' values, and of each its derivatives with respect to some leaves; None where it did not run.
+    """The targets' values, and the derivatives of each with respect to some leaves; None if it did not run.
 
-    Nothing is written. fed: leaves' numbers that hold in place of the tables'.
+    The tables are not changed. fed: values of leaves that replace the tables'.
     """
     order = sort_for(tables, targets)
     evaluation = None if order is None else run_evaluation(tables, order, fed, tables.clock, True)
     if order is None or evaluation is None:
         return None
-    slopes = []
+    derivatives = []
     for target in targets if wrt else ():
         status, grads = run_reverse_sweep(tables, order, [target], evaluation, True)
         if status != 0:
             return None
-        slopes.append([grads[row] for row in wrt])
-    return [evaluation[0][row] for row in targets], slopes
+        derivatives.append([grads[row] for row in wrt])
+    return [evaluation[0][row] for row in targets], derivatives
 
 
 def results(tables: Tables) -> list[int] | None:
-    """The operators that feed nobody, in Kahn's order; None where the graph cannot be sorted."""
+    """The operators without consumers, in Kahn's order; None if the graph cannot be sorted."""
     order = sort_for(tables, ())
     return None if order is None else order.results.tolist()
 
@@ -169,28 +172,33 @@ def sort_for(tables: Tables, targets: Sequence[int]) -> SortedGraph | None:
 
 
 def _sort_graph(tables: Tables, targets: Sequence[int]) -> SortedGraph | None:
-    machine, (columns, held) = shared_kernel(), tables.snapshot()
-    operators, degrees, sources, consumers = columns
-    machine.table.grow()  # after: it has every rule that is among the operators
-    rows, edges = len(held[0]), len(held[2])
+    compiled, (table_columns, views) = shared_kernel(), tables.snapshot()
+    operators, degrees, sources, consumers = table_columns
+    compiled.table.grow()  # after the snapshot: so it has an entry for each rule among the operators
+    rows, edges = len(views[0]), len(views[2])
     status = max(1, edges)  # the sort runs at least once
-    sizes = array("q", [rows, edges, edges, len(targets), *[0] * (kernel.FIRST_ASKED - 4), *targets])
+    sizes = array("q", [rows, edges, edges, len(targets), *[0] * (kernel.FIRST_REQUEST - 4), *targets])
     begins, order, marks, grouped_sources = zeros(rows + 1), zeros(rows), array("b", bytes(rows)), sources
-    while status > 0 or status == kernel.MIXED:
-        if status == kernel.MIXED:  # by edges drawn by hand
+    while status > 0 or status == kernel.UNGROUPED:
+        if status == kernel.UNGROUPED:  # edges were drawn by hand
             grouped_sources, sizes[kernel.GROUPED] = by_consumer(sources, consumers), 1
-        else:  # operands that many absorbers took over need more room than edges
-            sizes[kernel.ROOM], follow = status, NOWHERE  # the old room goes first
-        follow = zeros(2 * rows + 1 + sizes[kernel.ROOM])
-        drawn = (operators, degrees, grouped_sources, begins, order, marks)
-        column_addresses = addresses(drawn)
-        status = machine.sort(*column_addresses, *addresses((sources, consumers, machine.table.arities, follow, sizes)))
-    results = follow[: sizes[kernel.RESULTS]]
-    return SortedGraph(sizes, drawn, results, held, column_addresses) if status == 0 else None
+        else:  # many rows absorbed others: they have more operands than there are edges
+            sizes[kernel.CONSUMER_ROOM], consumer_table = (
+                status,
+                NO_GRADIENTS,
+            )  # free the old table before a larger one is made
+        consumer_table = zeros(2 * rows + 1 + sizes[kernel.CONSUMER_ROOM])
+        columns = (operators, degrees, grouped_sources, begins, order, marks)
+        column_addresses = addresses(columns)
+        status = compiled.sort(
+            *column_addresses, *addresses((sources, consumers, compiled.table.arities, consumer_table, sizes))
+        )
+    results = consumer_table[: sizes[kernel.RESULTS]]
+    return SortedGraph(sizes, columns, results, views, column_addresses) if status == 0 else None
 
 
 def by_consumer(sources: array[int], consumers: array[int]) -> array[int]:
-    """The edges' sources by the row that they lead to, in the order of drawing."""
+    """The edges' sources, grouped by consumer; those of one consumer stay in the order in which they were drawn."""
     import numpy as np
 
     order = np.argsort(np.frombuffer(consumers, np.int32), kind="stable")
@@ -198,20 +206,20 @@ def by_consumer(sources: array[int], consumers: array[int]) -> array[int]:
 
 
 def run_evaluation(
-    tables: Tables, order: SortedGraph, fed: Mapping[int, float], now: int, warn: bool
+    tables: Tables, order: SortedGraph, fed: Mapping[int, float], clock: int, warn: bool
 ) -> tuple[array[float], array[int]] | None:
-    """All values, and when each was written or computed; None where it did not run. now: the number of this run."""
-    machine, sizes = shared_kernel(), order.sizes[:]
+    """The values and stamps of all rows; None if it did not run. clock: the stamp of values that this run computes."""
+    compiled, sizes = shared_kernel(), order.sizes[:]
     rows = sizes[kernel.ROWS]
     values, stamps = tables.values[:rows], tables.stamps[:rows]
     for row, value in fed.items():
-        values[row], stamps[row] = value, now
-    sizes[kernel.NOW] = now
-    room = machine.room(sizes[kernel.WIDEST])
+        values[row], stamps[row] = value, clock
+    sizes[kernel.NOW] = clock
+    room = compiled.scratch_for(sizes[kernel.WIDEST])
 
     def call() -> int:
-        columns = (order.results, sizes, machine.table.addresses, values, stamps, *room)
-        return machine.evaluate(*order.at, *addresses(columns))
+        columns = (order.results, sizes, compiled.table.addresses, values, stamps, *room)
+        return compiled.evaluate(*order.addresses, *addresses(columns))
 
     return (values, stamps) if run_kernel(tables, call, warn) == 0 else None
 
@@ -220,30 +228,33 @@ def run_reverse_sweep(
     tables: Tables,
     order: SortedGraph,
     targets: Sequence[int],
-    known: tuple[array[float], array[int]] | None,
+    evaluation: tuple[array[float], array[int]] | None,
     warn: bool,
 ) -> tuple[int, array[float]]:
-    """Run the reverse sweep; returns the kernel's status and gradients. known: values, stamps; None: the tables'."""
-    machine = shared_kernel()
-    sizes = order.sizes[: kernel.FIRST_ASKED] + array("q", targets)
-    rows, room, grads = sizes[kernel.ROWS], machine.room(sizes[kernel.WIDEST]), NOWHERE
-    sizes[kernel.ASKED] = len(targets)
+    """Run the reverse sweep; returns the kernel's status, and the gradients of all rows.
+
+    evaluation: values and stamps of all rows; if None, the tables' own.
+    """
+    compiled = shared_kernel()
+    sizes = order.sizes[: kernel.FIRST_REQUEST] + array("q", targets)
+    rows, room, grads = sizes[kernel.ROWS], compiled.scratch_for(sizes[kernel.WIDEST]), NO_GRADIENTS
+    sizes[kernel.REQUEST_COUNT] = len(targets)
 
     def call() -> int:
         nonlocal grads
-        values, stamps = (tables._values, tables._stamps) if known is None else known
-        if max(targets) >= rows:  # they were built since
-            return kernel.ELSEWHERE
-        sizes[kernel.REDRAWN], grads = tables.edges_edited_at, array("d", [0.0]) * rows
-        columns = (sizes, machine.table.addresses, values, stamps, grads, *room)
-        return machine.differentiate(*order.at, *addresses(columns))
+        values, stamps = (tables._values, tables._stamps) if evaluation is None else evaluation
+        if max(targets) >= rows:  # built after the sort
+            return kernel.BAIL_OUT
+        sizes[kernel.EDITED_AT], grads = tables.edges_edited_at, array("d", [0.0]) * rows
+        columns = (sizes, compiled.table.addresses, values, stamps, grads, *room)
+        return compiled.differentiate(*order.addresses, *addresses(columns))
 
     status = run_kernel(tables, call, warn)
     return status, grads
 
 
 def run_kernel(tables: Tables, call: Callable[[], int], warn: bool) -> int:
-    """Run the kernel; returns its status, or ELSEWHERE if a rule cannot be compiled (with a warning if `warn`)."""
+    """Run the kernel; returns its status, or BAIL_OUT if a rule cannot be compiled (with a warning if `warn`)."""
     try:
         return shared_kernel().run(call)
     except NotCompilable as error:
@@ -251,11 +262,11 @@ def run_kernel(tables: Tables, call: Callable[[], int], warn: bool) -> int:
         if warn:
             message = f"{error} The reference engine runs this graph."
             warnings.warn(EngineWarning(message), stacklevel=user_stacklevel())
-        return kernel.ELSEWHERE
+        return kernel.BAIL_OUT
 
 
 def addresses(columns: Sequence[Any]) -> list[int]:
-    """The addresses of some arrays."""
+    """The address of each array's first item."""
     return [column.buffer_info()[0] for column in columns]
 
 

@@ -1,16 +1,22 @@
 """Kahn's topological sort and both sweeps on the columns of a graph's tables: compiled once, for every graph.
 
-Operands are not copied: they are read from the edges. A source ~row (its complement) as a row's first edge stands for
-all operands of that row, which the row absorbed; chains of these are followed. The results of a sort are
+Operands are not copied: they are read from the edges. If a row's first edge has the source ~k (the complement of k),
+the row absorbed row k, and the edge stands for all operands of k; k may have absorbed another row in turn.
+The results of a sort are
 
     order   rows in Kahn's order            begins  where each row's edges begin in own
     marks   bit flags of a row              own     the sources of all edges, grouped by consumer
 
-`own` is the tables' own column if that is grouped so, as it is unless edges were drawn by hand. Only the sort needs
-the consumers of each row (`follow`). `sizes` holds sizes and flags by the indices below, then the requested rows.
-A kernel returns a status: 0 on success, k + 1 if rule k must be compiled first, ELSEWHERE if the reference engine must
-run instead, UNSORTED if a requested row is not in the order, MIXED if the edges must be grouped first, and WILD if a
-result or a derivative is infinite or NaN.
+`own` is the tables' column of sources if that is grouped by consumer, as it is unless edges were drawn by hand. Only
+the sort needs the consumers of each row (`consumer_table`). `sizes` is an array of sizes and flags, at the indices
+named below; behind them come the requested rows.
+
+A kernel returns a status: 0 on success, k + 1 if rule k must be compiled first, or one of these:
+
+    BAIL_OUT    the reference engine must run instead
+    UNSORTED    a requested row is not in the order
+    UNGROUPED   the edges must be grouped by consumer first
+    NONFINITE   a result or a derivative is infinite or NaN
 """
 
 from __future__ import annotations
@@ -20,20 +26,20 @@ from typing import NamedTuple
 from ..llvm.machine import machine
 from ..llvm.values import Bytes, Floats, Ints, Longs, Shorts, call_partials, call_rule
 
-ELSEWHERE, UNSORTED, MIXED, WILD = -1, -2, -3, -4
-# Indices into `sizes`: inputs of the sort; its results; inputs of a sweep; FIRST_ASKED: the first requested row.
-ROWS, EDGES, ROOM, ASKED = 0, 1, 2, 3
-SORTED, WIDEST, RESULTS, ABSORBING = 4, 5, 6, 7
-NOW, REDRAWN, GROUPED, FIRST_ASKED = 8, 9, 10, 11
-ENTRIES = 3  # of a rule in the table: its value, its partials, whether it selects
-NEVER, CONSTANT, PLACEHOLDER, MOST_MERGED = 0, -1, -3, 32  # as in the tables
-NO_ROW, ROW_BEFORE, CUT = -1, -2, -3  # as there
-REACHED, RECEIVED, TAKEN, ABSORBED, ASKED_FOR = 1, 2, 4, 8, 16  # marks
-SELECTS = 1  # beside TAKEN: the row's rule chooses a branch
+BAIL_OUT, UNSORTED, UNGROUPED, NONFINITE = -1, -2, -3, -4
+# Indices into `sizes`: inputs of the sort; its results; inputs of a sweep; FIRST_REQUEST: of the first requested row.
+ROWS, EDGES, CONSUMER_ROOM, REQUEST_COUNT = 0, 1, 2, 3
+SORTED, WIDEST, RESULTS, ANY_ABSORBED = 4, 5, 6, 7
+NOW, EDITED_AT, GROUPED, FIRST_REQUEST = 8, 9, 10, 11
+ENTRIES = 3  # numbers that the table has for a rule: address of its value, of its partials, whether it selects
+NEVER, CONSTANT, PLACEHOLDER, MOST_MERGED = 0, -1, -3, 32  # as in core/storage.py and core/waiting.py
+NO_ROW, ROW_BEFORE, CUT = -1, -2, -3  # in place of an operand's row, as in core/waiting.py
+REACHED, RECEIVED, TAKEN, ABSORBED, REQUESTED = 1, 2, 4, 8, 16  # bits of a mark
+SELECTS = 1  # in `flags` of `contribute`, beside TAKEN: the row's rule chooses a branch, as `where` does
 
 
 class NewNodes(NamedTuple):
-    """Nodes without rows, as they wait: operators, and the rows of two operands."""
+    """Waiting nodes, which have no rows yet: their operators, and the rows of at most two operands."""
 
     operators: Shorts
     lefts: Ints
@@ -41,7 +47,7 @@ class NewNodes(NamedTuple):
 
 
 class WrittenRows(NamedTuple):
-    """What becomes of them."""
+    """The columns that `write` fills for the new rows: in-degrees (counts), edges, and stamps."""
 
     counts: Ints
     sources: Ints
@@ -51,12 +57,15 @@ class WrittenRows(NamedTuple):
 
 @machine
 def write(new: NewNodes, known: Shorts, degrees: Ints, merging: Ints, rows: WrittenRows, sizes: Longs) -> int:
-    """What `waiting.write_rows` does, for rows of two operands at most; how many edges there are, or ELSEWHERE."""
+    """As `waiting.write_rows`, for rows of at most two operands; returns the number of edges, or BAIL_OUT.
+
+    known, degrees: operators and in-degrees of the graph's rows so far. merging: for each rule, whether it merges.
+    """
     edges, first = 0, sizes[EDGES]
     for i in range(sizes[ROWS]):
         operator, left, right = new.operators[i], new.lefts[i], new.rights[i]
         if left == CUT or right == CUT:
-            return ELSEWHERE
+            return BAIL_OUT
         if operator < 0:
             if operator != PLACEHOLDER:
                 rows.stamps[i] = sizes[NOW]
@@ -69,14 +78,14 @@ def write(new: NewNodes, known: Shorts, degrees: Ints, merging: Ints, rows: Writ
             if right != NO_ROW:
                 rows.counts[i] = 2
                 if merging[operator] != 0 and left != right:
-                    kind, below = 0, 0
+                    kind, absorbed = 0, 0
                     if left < first:
-                        kind, below = known[left], degrees[left]
+                        kind, absorbed = known[left], degrees[left]
                     else:
-                        kind, below = new.operators[left - first], rows.counts[left - first]
-                    if kind == operator and below >= 2 and below < MOST_MERGED:
+                        kind, absorbed = new.operators[left - first], rows.counts[left - first]
+                    if kind == operator and absorbed >= 2 and absorbed < MOST_MERGED:
                         left = ~left
-                        rows.counts[i] = below + 1
+                        rows.counts[i] = absorbed + 1
             rows.sources[edges] = left
             rows.targets[edges] = first + i
             edges += 1
@@ -88,21 +97,21 @@ def write(new: NewNodes, known: Shorts, degrees: Ints, merging: Ints, rows: Writ
 
 
 class RunOrder(NamedTuple):
-    """What is to be run, in order, and a mark for each row."""
+    """The rows to run, in topological order, and a mark for each row of the graph."""
 
     order: Ints
     marks: Bytes
 
 
-class Known(NamedTuple):
-    """The values of all rows, and when each was written or computed."""
+class RowState(NamedTuple):
+    """The value of each row, and its stamp: the time (the tables' clock) when it was written or computed."""
 
     values: Floats
     stamps: Longs
 
 
-class DrawnGraph(NamedTuple):
-    """The graph as it was drawn, by the row drawn into."""
+class GraphColumns(NamedTuple):
+    """Operators and in-degrees of all rows, and their edges grouped by consumer (`own` and `begins`: see above)."""
 
     operators: Shorts
     degrees: Ints
@@ -110,72 +119,79 @@ class DrawnGraph(NamedTuple):
     begins: Ints
 
 
-def merged_parent(row: int, of: DrawnGraph) -> int:
+def merged_parent(row: int, graph: GraphColumns) -> int:
     """The row that this row absorbed, whose operands come first among its own; -1 if there is none."""
-    first = of.begins[row]
-    return ~of.own[first] if first < of.begins[row + 1] and of.own[first] < 0 else -1
+    first = graph.begins[row]
+    return ~graph.own[first] if first < graph.begins[row + 1] and graph.own[first] < 0 else -1
 
 
-def operand_count(row: int, of: DrawnGraph) -> int:
+def operand_count(row: int, graph: GraphColumns) -> int:
     """The number of a row's operands, including those of the rows that it absorbed."""
     count = 0
     while row >= 0:
-        below = merged_parent(row, of)
-        count += of.begins[row + 1] - of.begins[row] - (1 if below >= 0 else 0)
-        row = below
+        absorbed = merged_parent(row, graph)
+        count += graph.begins[row + 1] - graph.begins[row] - (1 if absorbed >= 0 else 0)
+        row = absorbed
     return count
 
 
-def gather(row: int, count: int, of: DrawnGraph, ids: Ints) -> None:
-    """Write down all operands of a row, from the last to the first."""
+def gather(row: int, count: int, graph: GraphColumns, ids: Ints) -> None:
+    """Write the rows of all operands of a row to the first `count` places of ids, from the last to the first."""
     while row >= 0:
-        below = merged_parent(row, of)
-        for i in range(of.begins[row + 1] - 1, of.begins[row] - (0 if below >= 0 else 1), -1):
+        absorbed = merged_parent(row, graph)
+        for i in range(graph.begins[row + 1] - 1, graph.begins[row] - (0 if absorbed >= 0 else 1), -1):
             count -= 1
-            ids[count] = of.own[i]
-        row = below
+            ids[count] = graph.own[i]
+        row = absorbed
 
 
 @machine
 def sort(
-    of: DrawnGraph, order: Ints, marks: Bytes, sources: Ints, targets: Ints, arities: Ints, follow: Ints, sizes: Longs
+    graph: GraphColumns,
+    order: Ints,
+    marks: Bytes,
+    sources: Ints,
+    targets: Ints,
+    arities: Ints,
+    consumer_table: Ints,
+    sizes: Longs,
 ) -> int:
-    """Fill `order`, and the results, which overwrite the start of `follow`.
+    """Fill `order`; the rows of the results overwrite the start of `consumer_table`.
 
-    Returns a status, or, if `follow` is too short for all consumers, the number of them.
+    Returns a status, or, if `consumer_table` is too short for all consumers, how many there are.
     """
-    grouped = begin(sources, targets, of.begins, sizes)
+    grouped = find_begins(sources, targets, graph.begins, sizes)
     if grouped < 0:
-        return ELSEWHERE
+        return BAIL_OUT
     if not grouped and not sizes[GROUPED]:
-        return MIXED
-    count = mark_needed(of, marks, order, sizes)
+        return UNGROUPED
+    count = mark_needed(graph, marks, order, sizes)
     widest, needed = 0, 0
     for row in range(sizes[ROWS]):
         if marks[row]:
-            kind, degree = of.operators[row], of.degrees[row]
+            kind, degree = graph.operators[row], graph.degrees[row]
             if kind >= 0 and (degree < 1 or (arities[kind] >= 0 and degree != arities[kind])):
-                return ELSEWHERE
-            if operand_count(row, of) != degree:
-                return ELSEWHERE
+                return BAIL_OUT
+            if operand_count(row, graph) != degree:
+                return BAIL_OUT
             needed += degree
             if degree > widest:
                 widest = degree
-    if needed > sizes[ROOM]:
+    if needed > sizes[CONSUMER_ROOM]:
         return needed
     sizes[WIDEST] = widest
-    followers(of, sources, targets, marks, follow, sizes)
-    sizes[SORTED] = sort_by_kahn(sizes[ROWS], of.degrees, order, marks, follow)
+    list_consumers(graph, sources, targets, marks, consumer_table, sizes)
+    sizes[SORTED] = sort_by_kahn(sizes[ROWS], graph.degrees, order, marks, consumer_table)
     if sizes[SORTED] < count:
-        return ELSEWHERE
-    results(of.operators, order, follow, sizes)
+        return BAIL_OUT
+    list_results(graph.operators, order, consumer_table, sizes)
     return 0
 
 
-def begin(sources: Ints, targets: Ints, begins: Ints, sizes: Longs) -> int:
-    """Where each row's own edges begin, once grouped by the row that they lead to; 1 if they are so already.
+def find_begins(sources: Ints, targets: Ints, begins: Ints, sizes: Longs) -> int:
+    """Set where each row's edges begin once they are grouped by consumer; returns whether they are grouped already.
 
-    -1 if an edge leads from or to a row that is not there.
+    Returns -1 if an edge leads from or to a row that does not exist.
     """
     rows, before, grouped = sizes[ROWS], 0, 1
     for row in range(rows + 1):
@@ -192,244 +208,278 @@ def begin(sources: Ints, targets: Ints, begins: Ints, sizes: Longs) -> int:
     return grouped
 
 
-def mark_needed(of: DrawnGraph, marks: Bytes, waiting: Ints, sizes: Longs) -> int:
-    """Mark the rows to be sorted: all but the absorbed, or what is asked for and all that it depends on. How many."""
-    rows, target_count = sizes[ROWS], sizes[ASKED]
+def mark_needed(graph: GraphColumns, marks: Bytes, waiting: Ints, sizes: Longs) -> int:
+    """Mark the rows to be sorted, and return their number: the requested rows and all that they depend on.
+
+    Without a request: all rows but those that are only absorbed.
+    """
+    rows, target_count = sizes[ROWS], sizes[REQUEST_COUNT]
     for row in range(rows):
         marks[row] = 1 if target_count == 0 else 0
     count = 0
     for i in range(target_count):
-        if not marks[sizes[FIRST_ASKED + i]]:
-            marks[sizes[FIRST_ASKED + i]] = 1
-            waiting[count] = sizes[FIRST_ASKED + i]
+        if not marks[sizes[FIRST_REQUEST + i]]:
+            marks[sizes[FIRST_REQUEST + i]] = 1
+            waiting[count] = sizes[FIRST_REQUEST + i]
             count += 1
     left = count
     while left:
         left -= 1
         row = waiting[left]
-        while row >= 0:  # from an absorber to what it absorbed
-            for i in range(of.begins[row], of.begins[row + 1]):
-                source = of.own[i]
+        while row >= 0:  # from a row to the one that it absorbed
+            for i in range(graph.begins[row], graph.begins[row + 1]):
+                source = graph.own[i]
                 if source >= 0 and not marks[source]:
                     marks[source] = 1
                     waiting[left] = source
                     left += 1
                     count += 1
-            row = merged_parent(row, of)
+            row = merged_parent(row, graph)
     if target_count:
         return count
     for edge in range(sizes[EDGES]):
-        if of.own[edge] < 0:
-            marks[~of.own[edge]] = 0
+        if graph.own[edge] < 0:
+            marks[~graph.own[edge]] = 0
     for edge in range(sizes[EDGES]):
-        if of.own[edge] >= 0:
-            marks[of.own[edge]] = 1
+        if graph.own[edge] >= 0:
+            marks[graph.own[edge]] = 1
     for row in range(rows):
         count += marks[row]
     return count
 
 
-def followers(of: DrawnGraph, sources: Ints, targets: Ints, marks: Bytes, follow: Ints, sizes: Longs) -> None:
-    """The consumers of each row, in the order the edges were drawn: behind next[rows] and begins[rows + 1]."""
+def list_consumers(
+    graph: GraphColumns, sources: Ints, targets: Ints, marks: Bytes, consumer_table: Ints, sizes: Longs
+) -> None:
+    """Write the consumers of each row to `consumer_table`, in the order in which the edges were drawn.
+
+    The table has three parts: a counter for each row, where the consumers of each row begin (and the end), consumers.
+    """
     rows = sizes[ROWS]
     begins, consumers_offset = rows, 2 * rows + 1
     for row in range(rows + 1):
-        follow[begins + row] = 0
+        consumer_table[begins + row] = 0
     for row in range(rows):
         link = row if marks[row] else -1
         while link >= 0:
-            for i in range(of.begins[link], of.begins[link + 1]):
-                if of.own[i] >= 0:
-                    follow[begins + of.own[i] + 1] += 1
-            link = merged_parent(link, of)
+            for i in range(graph.begins[link], graph.begins[link + 1]):
+                if graph.own[i] >= 0:
+                    consumer_table[begins + graph.own[i] + 1] += 1
+            link = merged_parent(link, graph)
     for row in range(rows):
-        follow[row] = follow[begins + row]
-        follow[begins + row + 1] += follow[begins + row]
+        consumer_table[row] = consumer_table[begins + row]
+        consumer_table[begins + row + 1] += consumer_table[begins + row]
     for edge in range(sizes[EDGES]):
         target, source = targets[edge], sources[edge]
         if marks[target]:
             if source >= 0:
-                follow[consumers_offset + follow[source]] = target
-                follow[source] += 1
-            else:  # all that the absorbed row has
-                sizes[ABSORBING] = 1
+                consumer_table[consumers_offset + consumer_table[source]] = target
+                consumer_table[source] += 1
+            else:  # the edge stands for all operands of the absorbed row
+                sizes[ANY_ABSORBED] = 1
                 link = ~source
                 while link >= 0:
-                    for i in range(of.begins[link], of.begins[link + 1]):
-                        if of.own[i] >= 0:
-                            follow[consumers_offset + follow[of.own[i]]] = target
-                            follow[of.own[i]] += 1
-                    link = merged_parent(link, of)
+                    for i in range(graph.begins[link], graph.begins[link + 1]):
+                        if graph.own[i] >= 0:
+                            consumer_table[consumers_offset + consumer_table[graph.own[i]]] = target
+                            consumer_table[graph.own[i]] += 1
+                    link = merged_parent(link, graph)
 
 
-def sort_by_kahn(rows: int, degrees: Ints, order: Ints, marks: Bytes, follow: Ints) -> int:
-    """Kahn's algorithm with a FIFO queue, which is `order` itself; returns how many rows were sorted."""
+def sort_by_kahn(rows: int, degrees: Ints, order: Ints, marks: Bytes, consumer_table: Ints) -> int:
+    """Kahn's algorithm with a FIFO queue, which is `order` itself; returns the number of sorted rows."""
     begins, consumers_offset, ready = rows, 2 * rows + 1, 0
     for row in range(rows):
-        follow[row] = degrees[row]
+        consumer_table[row] = degrees[row]
         if marks[row] and degrees[row] == 0:
             order[ready] = row
             ready += 1
     done = 0
     while done < ready:
         row = order[done]
-        for i in range(follow[begins + row], follow[begins + row + 1]):
-            follower = follow[consumers_offset + i]
-            follow[follower] -= 1
-            if follow[follower] == 0:
-                order[ready] = follower
+        for i in range(consumer_table[begins + row], consumer_table[begins + row + 1]):
+            consumer = consumer_table[consumers_offset + i]
+            consumer_table[consumer] -= 1
+            if consumer_table[consumer] == 0:
+                order[ready] = consumer
                 ready += 1
         done += 1
     return ready
 
 
-def results(operators: Shorts, order: Ints, follow: Ints, sizes: Longs) -> None:
-    """The rows asked for; of a whole graph, the operators that feed nobody. They take the counters' place."""
-    count, begins = sizes[ASKED], sizes[ROWS]
+def list_results(operators: Shorts, order: Ints, consumer_table: Ints, sizes: Longs) -> None:
+    """Write the requested rows, or the operators without consumers, over the counters of `consumer_table`."""
+    count, begins = sizes[REQUEST_COUNT], sizes[ROWS]
     for i in range(count):
-        follow[i] = sizes[FIRST_ASKED + i]
+        consumer_table[i] = sizes[FIRST_REQUEST + i]
     if count == 0:
         for step in range(sizes[SORTED]):
             row = order[step]
-            if operators[row] >= 0 and follow[begins + row] == follow[begins + row + 1]:
-                follow[count] = row
+            if operators[row] >= 0 and consumer_table[begins + row] == consumer_table[begins + row + 1]:
+                consumer_table[count] = row
                 count += 1
     sizes[RESULTS] = count
 
 
 @machine
 def evaluate(
-    of: DrawnGraph, line: RunOrder, results: Ints, sizes: Longs, rules: Longs, known: Known, xs: Floats, ids: Ints
+    graph: GraphColumns,
+    run: RunOrder,
+    results: Ints,
+    sizes: Longs,
+    rules: Longs,
+    state: RowState,
+    xs: Floats,
+    ids: Ints,
 ) -> int:
     """The forward sweep: compute the operators' values, and stamp them with the number of this run."""
     rows, now = sizes[ROWS], sizes[NOW]
     for step in range(sizes[SORTED]):
-        row = line.order[step]
-        kind = of.operators[row]
-        if kind == PLACEHOLDER and known.stamps[row] == NEVER:
-            return ELSEWHERE
+        row = run.order[step]
+        kind = graph.operators[row]
+        if kind == PLACEHOLDER and state.stamps[row] == NEVER:
+            return BAIL_OUT
         if kind >= 0:
             if rules[ENTRIES * kind] == 0:
                 return kind + 1
-            count = of.degrees[row]
-            gather(row, count, of, ids)
+            count = graph.degrees[row]
+            gather(row, count, graph, ids)
             for i in range(count):
-                xs[i] = known.values[ids[i]]
-            known.values[row] = call_rule(rules, ENTRIES * kind, xs, count)
-            known.stamps[row] = now
+                xs[i] = state.values[ids[i]]
+            state.values[row] = call_rule(rules, ENTRIES * kind, xs, count)
+            state.stamps[row] = now
     status = 0
     for i in range(sizes[RESULTS]):
-        y = known.values[results[i]]
+        y = state.values[results[i]]
         if y - y != 0.0:
-            status = WILD
-    if sizes[ABSORBING]:
-        mark_absorbed(of, sizes, line)
+            status = NONFINITE
+    if sizes[ANY_ABSORBED]:
+        mark_absorbed(graph, sizes, run)
         for row in range(rows):
-            if line.marks[row] & ABSORBED:
-                first, count = of.begins[row], of.begins[row + 1] - of.begins[row]
+            if run.marks[row] & ABSORBED:
+                first, count = graph.begins[row], graph.begins[row + 1] - graph.begins[row]
                 for i in range(count):
-                    source = of.own[first + i]
-                    xs[i] = known.values[source if source >= 0 else ~source]  # the fold goes on to the left
-                known.values[row] = call_rule(rules, ENTRIES * of.operators[row], xs, count)
-                known.stamps[row] = now
+                    source = graph.own[first + i]
+                    xs[i] = state.values[source if source >= 0 else ~source]  # an absorbed row is an operand itself
+                state.values[row] = call_rule(rules, ENTRIES * graph.operators[row], xs, count)
+                state.stamps[row] = now
     return status
 
 
-def mark_absorbed(of: DrawnGraph, sizes: Longs, line: RunOrder) -> None:
-    """Mark what the sorted rows took over, and what that took over: an absorber is newer than what it absorbs."""
+def mark_absorbed(graph: GraphColumns, sizes: Longs, run: RunOrder) -> None:
+    """Mark the rows that the sorted rows absorbed, and those that these absorbed.
+
+    One pass from the last row down suffices, as a row is newer than the row that it absorbs.
+    """
     for row in range(sizes[ROWS]):
-        line.marks[row] = 0
+        run.marks[row] = 0
     for step in range(sizes[SORTED]):
-        line.marks[line.order[step]] = REACHED
+        run.marks[run.order[step]] = REACHED
     for row in range(sizes[ROWS] - 1, -1, -1):
-        if line.marks[row] and merged_parent(row, of) >= 0:
-            line.marks[merged_parent(row, of)] = line.marks[merged_parent(row, of)] | ABSORBED
+        if run.marks[row] and merged_parent(row, graph) >= 0:
+            run.marks[merged_parent(row, graph)] = run.marks[merged_parent(row, graph)] | ABSORBED
 
 
 @machine
 def differentiate(
-    of: DrawnGraph, line: RunOrder, sizes: Longs, rules: Longs, known: Known, grads: Floats, xs: Floats, ids: Ints
+    graph: GraphColumns,
+    run: RunOrder,
+    sizes: Longs,
+    rules: Longs,
+    state: RowState,
+    grads: Floats,
+    xs: Floats,
+    ids: Ints,
 ) -> int:
-    """Add up all gradients of the rows that are asked for, each from a seed of 1. grads: 0 everywhere."""
-    rows, widest, evaluated, unseen = sizes[ROWS], sizes[WIDEST], known.stamps[sizes[FIRST_ASKED]], sizes[ASKED]
+    """The reverse sweep: add the gradients of the requested rows' sum to `grads`, which is 0 everywhere before."""
+    rows, widest, evaluated_at, unseen = (
+        sizes[ROWS],
+        sizes[WIDEST],
+        state.stamps[sizes[FIRST_REQUEST]],
+        sizes[REQUEST_COUNT],
+    )
     for row in range(rows):
-        line.marks[row] = 0
-    for i in range(sizes[ASKED]):
-        row = sizes[FIRST_ASKED + i]
-        line.marks[row] = ASKED_FOR | REACHED | RECEIVED | TAKEN
+        run.marks[row] = 0
+    for i in range(sizes[REQUEST_COUNT]):
+        row = sizes[FIRST_REQUEST + i]
+        run.marks[row] = REQUESTED | REACHED | RECEIVED | TAKEN
         grads[row] = 1.0
-        if known.stamps[row] < evaluated:
-            evaluated = known.stamps[row]
-    if evaluated == NEVER or sizes[REDRAWN] > evaluated:
-        return ELSEWHERE
+        if state.stamps[row] < evaluated_at:
+            evaluated_at = state.stamps[row]
+    if evaluated_at == NEVER or sizes[EDITED_AT] > evaluated_at:
+        return BAIL_OUT
     for step in range(sizes[SORTED] - 1, -1, -1):
-        row = line.order[step]
-        kind, mark, g = of.operators[row], line.marks[row], grads[row]
-        if mark & ASKED_FOR:
+        row = run.order[step]
+        kind, mark, g = graph.operators[row], run.marks[row], grads[row]
+        if mark & REQUESTED:
             unseen -= 1
         if kind < 0:
-            if mark and kind != CONSTANT and known.stamps[row] > evaluated:
-                return ELSEWHERE
+            if mark and kind != CONSTANT and state.stamps[row] > evaluated_at:
+                return BAIL_OUT
             if g - g != 0.0:
-                return WILD
+                return NONFINITE
         elif mark:
-            count = of.degrees[row]
-            gather(row, count, of, ids)
+            count = graph.degrees[row]
+            gather(row, count, graph, ids)
             for i in range(count):
-                xs[i] = known.values[ids[i]]
-                ids[widest + i] = of.operators[ids[i]] != CONSTANT
-                line.marks[ids[i]] = line.marks[ids[i]] | REACHED
+                xs[i] = state.values[ids[i]]
+                ids[widest + i] = graph.operators[ids[i]] != CONSTANT
+                run.marks[ids[i]] = run.marks[ids[i]] | REACHED
             if mark & RECEIVED:
                 if g - g != 0.0:
-                    return WILD
+                    return NONFINITE
                 if rules[ENTRIES * kind + 1] == 0:
                     return kind + 1
-                call_partials(rules, ENTRIES * kind + 1, xs, count, known.values[row], ids[widest:], xs[widest:])
-                how = (mark & TAKEN) + SELECTS * (rules[ENTRIES * kind + 2] != 0)
-                contribute(row, count, how, line, grads, OperandRoom(xs, ids, widest))
+                call_partials(rules, ENTRIES * kind + 1, xs, count, state.values[row], ids[widest:], xs[widest:])
+                flags = (mark & TAKEN) + SELECTS * (rules[ENTRIES * kind + 2] != 0)
+                contribute(row, count, flags, run, grads, OperandRoom(xs, ids, widest))
     if unseen:
         return UNSORTED
-    if sizes[ABSORBING]:
+    if sizes[ANY_ABSORBED]:
         for row in range(rows - 1, -1, -1):
-            taken_over = merged_parent(row, of)
-            if line.marks[row] and taken_over >= 0:
-                first, count = of.begins[row], of.begins[row + 1] - of.begins[row]
-                line.marks[taken_over] = line.marks[taken_over] | ABSORBED
-                if rules[ENTRIES * of.operators[row] + 1] == 0:
-                    return of.operators[row] + 1
-                xs[0] = known.values[taken_over]
+            taken_over = merged_parent(row, graph)
+            if run.marks[row] and taken_over >= 0:
+                first, count = graph.begins[row], graph.begins[row + 1] - graph.begins[row]
+                run.marks[taken_over] = run.marks[taken_over] | ABSORBED
+                if rules[ENTRIES * graph.operators[row] + 1] == 0:
+                    return graph.operators[row] + 1
+                xs[0] = state.values[taken_over]
                 ids[0] = 1
                 for i in range(1, count):
-                    xs[i] = known.values[of.own[first + i]]
+                    xs[i] = state.values[graph.own[first + i]]
                     ids[i] = 0
-                call_partials(rules, ENTRIES * of.operators[row] + 1, xs, count, known.values[row], ids, xs[widest:])
+                call_partials(rules, ENTRIES * graph.operators[row] + 1, xs, count, state.values[row], ids, xs[widest:])
                 grads[taken_over] += grads[row] * xs[widest]
     return 0
 
 
 class OperandRoom(NamedTuple):
-    """Room for a row's operands, and behind `widest` of them their partials, and which are wanted."""
+    """Scratch arrays for the operands of a row.
+
+    xs: their values, and from index `widest` on their partials. ids: their rows, and from `widest` on whether each
+    partial is wanted.
+    """
 
     xs: Floats
     ids: Ints
     widest: int
 
 
-def contribute(row: int, count: int, how: int, line: RunOrder, grads: Floats, room: OperandRoom) -> None:
+def contribute(row: int, count: int, flags: int, run: RunOrder, grads: Floats, room: OperandRoom) -> None:
     """Add a row's contribution to the gradient of each wanted operand; a branch that was not taken receives 0.
 
-    how: TAKEN if the row itself was taken, and SELECTS if it chooses a branch.
+    flags: TAKEN if the row itself was taken, and SELECTS if it chooses a branch.
     """
     g = grads[row]
     for i in range(count):
         if room.ids[room.widest + i]:
-            operand, partial, share, passes = room.ids[i], room.xs[room.widest + i], g, how & TAKEN
-            if how & SELECTS:
-                passes = how & TAKEN if partial != 0.0 else 0
+            operand, partial, share, passes = room.ids[i], room.xs[room.widest + i], g, flags & TAKEN
+            if flags & SELECTS:
+                passes = flags & TAKEN if partial != 0.0 else 0
             else:
                 share = g * partial
             if not passes:
                 share = 0.0
-            mark = line.marks[operand]
+            mark = run.marks[operand]
             grads[operand] = grads[operand] + share if mark & RECEIVED else share
-            line.marks[operand] = mark | RECEIVED | passes
+            run.marks[operand] = mark | RECEIVED | passes

@@ -2,16 +2,17 @@
 
 A plan is a list of operations (rows) stored as columns; passes transform it. Read in this order:
 
-    ir                  the columns, and `build_ir`, which fills them from the tables
-    strength_reduction  squares become products
-    dots                sums of products become dot products
-    repeats             which rows come again and again, and `roll_samples`: samples hidden in an unrolled graph
-    reverse_symbolic    the reverse sweep appends rows, by templates of the partials, and `cotangents`
-    cse                 nothing is computed twice, or for nobody
-    softmax             what the shares of a softmax have in common stands there once
-    lowering            all of these, one after the other; its `report` says in words what they did
+    ir                  the columns of a plan; `build_ir` fills them from the graph's tables
+    strength_reduction  replace squares, pow(x, 2), by products
+    dots                fuse sums of products into dot products
+    repeats             guess which rows repeat once per sample in an unrolled loop
+    roll_samples        re-roll such a loop: its samples become lanes
+    reverse_symbolic    append the rows of the derivatives: a reverse sweep over the plan
+    cotangents          the terms of each adjoint, and templates of the local partials, for that sweep
+    cse                 eliminate common subexpressions and dead code
+    softmax             expand softmax rows, so that they share exponentials and their sum
+    lowering            run these passes in order; `report` says in words what they did
 
-What runs once and what runs for every sample, and which dots are a layer, is found by `compiled/schedule.py`.
-
-Why there is a sweep here besides core/sweep.py's stands at the top of `reverse_symbolic`.
+Afterwards `compiled/schedule.py` finds what runs once and what runs for every sample, and which dots form a layer.
+The top of `reverse_symbolic` explains why there is a second reverse sweep besides core/sweep.py's.
 """

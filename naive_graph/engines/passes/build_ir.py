@@ -2,8 +2,8 @@
 
 The tables keep edges in the order of drawing. An edge whose source is the complement ~row
 stands for all operands of that row, which a merged sum absorbed. Here the operands of every
-row are written out. Rows keep the order of their making, which is topological unless an edge
-was drawn by hand.
+row are written out. Rows keep the order in which they were made, which is topological, unless an edge
+drawn by hand leads from a later row to an earlier one: then they are in the order of Kahn's sort.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _columns(tables: Tables, targets: list[int]) -> tuple[Array, Array, Array, A
 
 
 def _by_plan(tables: Tables, targets: list[int]) -> tuple[Array, Array, Array, Array]:
-    """As `_columns`, in the order of Kahn's sort, for graphs with edges that were drawn by hand."""
+    """As `_columns`, in the order of Kahn's sort: for graphs in which a later row leads to an earlier one."""
     plan = plan_for(tables, targets)
     columns = (plan.kinds, plan.starts, plan.operand_steps, plan.rows)
     kinds, starts, operands, rows = (np.array(column, np.int32) for column in columns)
@@ -112,7 +112,7 @@ def is_absorbed_edge(row: int, of: ConsumerEdges) -> int:
 
 @machine
 def write(rows: int, of: ConsumerEdges, chain: Ints, place: Ints, chosen: Ints, made: PlanColumns) -> int:
-    """Write the live rows to `made`, kinds in place; returns their number.
+    """Write the rows with live == 1 to `made`, and return their number; made.kinds holds the tables' kinds at first.
 
     place: table row -> plan row; chosen: the reverse. chain: scratch for rows that absorbed one another, last first.
     """

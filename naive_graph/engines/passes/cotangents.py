@@ -30,13 +30,16 @@ from ..llvm.emit import NotCompilable, compiling
 from ..llvm.values import Bytes, Ints, Longs
 from .ir import ADD, DOT, MUL, NONE, REDUCE, WHERE, Array, Rows, Tracer
 
-PLAIN, NOTHING = -1, -2  # references for a partial of 1, and for no partial
+PLAIN, NOTHING = -1, -2  # references in place of a partial: it is 1; there is none (the rule stops the gradient)
 MOST_SLOPES = 1_000  # partials of a row that are templated: each would be a row of as many operands
-FIRST_NUMBER = -3  # references from here down are constants: FIRST_NUMBER - i is number i of a list
+FIRST_NUMBER = -3  # references from here down are constants: FIRST_NUMBER - i is entry i of GrowingIR.numbers
 
 
 class CotangentTerms(NamedTuple):
-    """For each row its first term and its last; for each term the next one, and what it is. count: of terms."""
+    """Linked lists of terms. heads, tails: by row, its first and last term. nexts, xs, ys, masks, groups: by term.
+
+    count: an array of one number, how many terms there are.
+    """
 
     heads: Ints
     tails: Ints
@@ -51,9 +54,9 @@ class CotangentTerms(NamedTuple):
 class GrowingIR(NamedTuple):
     """A plan to which the reverse sweep appends rows.
 
-    numbers: the rows of 1, of 0, and of other constants. counts: those that say
-    how many samples each group has. end: how many rows and operands there are.
-    calm: by row, whether it is a leaf whose numbers are finite (see `reverse_symbolic`).
+    numbers: the rows of the constants 1 and 0, then of other constants. counts: for each group of samples, the row of
+    their number. end: how many rows and how many operands there are. calm: by row, whether it is a leaf whose numbers
+    are all finite (see `reverse_symbolic`).
     """
 
     kinds: Ints
@@ -67,7 +70,7 @@ class GrowingIR(NamedTuple):
 
 
 def accumulate(row: int, x: int, y: int, mask: int, group: int, terms: CotangentTerms, plan: GrowingIR) -> None:
-    """One more term of a row's adjoint: x * y (x alone if y is NONE), where `mask` holds."""
+    """Append a term to the list of a row: x * y (x alone if y is NONE), where `mask` holds."""
     if x == plan.numbers[0] and y >= 0:
         x, y = y, NONE
     term = terms.count[0]
@@ -85,7 +88,7 @@ def accumulate(row: int, x: int, y: int, mask: int, group: int, terms: Cotangent
 
 
 def new_row(kind: int, group: int, plan: GrowingIR) -> int:
-    """Begin a row; its operands are pushed next."""
+    """Begin a row, and return its number; `push_operand` must follow for each operand."""
     row = plan.end[0]
     plan.kinds[row] = kind
     plan.groups[row] = group
@@ -100,7 +103,7 @@ def push_operand(operand: int, plan: GrowingIR) -> None:
 
 
 def emit_binary(kind: int, group: int, x: int, y: int, plan: GrowingIR) -> int:
-    """A row of two operands, or of one and NONE."""
+    """Append a row of two operands (the second may be NONE)."""
     row = new_row(kind, group, plan)
     push_operand(x, plan)
     push_operand(y, plan)
@@ -113,7 +116,7 @@ def wider_group(one: int, two: int, plan: GrowingIR) -> int:
 
 
 def emit_where(mask: int, value: int, other: int, plan: GrowingIR) -> int:
-    """where(mask, value, other) as a row."""
+    """Append the row where(mask, value, other)."""
     group = wider_group(mask, value, plan)
     if plan.groups[other] > group:
         group = plan.groups[other]
@@ -123,14 +126,20 @@ def emit_where(mask: int, value: int, other: int, plan: GrowingIR) -> int:
 
 
 def mask_sum(head: int, alone: int, terms: CotangentTerms, plan: GrowingIR) -> int:
-    """Put each term under its own mask; the mask of their sum, NONE if one is certain. alone: the row has one value."""
+    """Wrap each term in a `where` with its own mask; returns the mask of their sum: whether any of the masks holds.
+
+    NONE if some term has no mask: then the sum always counts. alone: whether the row is a scalar (one value for all
+    samples).
+    """
     either = NONE
     term = head
     while term >= 0:
         mask = terms.masks[term]
         taken = mask
         if alone and mask >= 0 and plan.groups[mask] > 0:
-            taken = emit_binary(REDUCE, 0, mask, NONE, plan)  # taken, unless it holds in no sample
+            taken = emit_binary(
+                REDUCE, 0, mask, NONE, plan
+            )  # the sum over the samples is 0 only if the mask holds in none
         if term == head:
             either = taken
         elif taken < 0 or either < 0:
@@ -149,17 +158,17 @@ def mask_sum(head: int, alone: int, terms: CotangentTerms, plan: GrowingIR) -> i
 
 
 def emit_sum(row: int, head: int, samples: int, terms: CotangentTerms, plan: GrowingIR) -> int:
-    """The sum of a row's terms, as one row."""
+    """Emit the sum of a row's terms, and return its row."""
     group = plan.groups[row]
     if group == 0:
         double_square(head, terms, plan)
         term = head
         while term >= 0:
-            multiply_factors(term, terms, plan)
+            multiply_by_count(term, terms, plan)
             term = terms.nexts[term]
     if terms.nexts[head] < 0 and terms.ys[head] < 0 and (group != 0 or terms.groups[head] == 0):
         return terms.xs[head]
-    first = over_samples(head, samples, terms, plan) if group == 0 else NONE
+    first = emit_sample_sums(head, samples, terms, plan) if group == 0 else NONE
     made = first
     term = head
     while term >= 0:
@@ -176,10 +185,10 @@ def emit_sum(row: int, head: int, samples: int, terms: CotangentTerms, plan: Gro
 
 
 def double_square(head: int, terms: CotangentTerms, plan: GrowingIR) -> None:
-    """If the terms begin with g*x + g*x, as those of a square do: make them one, g*(x + x), which waits less for g.
+    """If the terms begin with g*x + g*x, as those of a square do, make them one: g*(x + x).
 
-    Both are exact doubles of g*x, unless they leave the range of numbers. The factor that is doubled is known before g,
-    or g is a constant.
+    x + x can be computed before the adjoint g is known, so less work waits for g. (If g is a constant, g + g is
+    computed.) Doubling is exact, so the bits stay, unless a number overflows.
     """
     second, x, y = terms.nexts[head], terms.xs[head], terms.ys[head]
     if second < 0 or y < 0 or terms.groups[head] != 0 or terms.groups[second] != 0:
@@ -192,8 +201,8 @@ def double_square(head: int, terms: CotangentTerms, plan: GrowingIR) -> None:
         terms.nexts[head] = terms.nexts[second]
 
 
-def over_samples(head: int, samples: int, terms: CotangentTerms, plan: GrowingIR) -> int:
-    """The sum of the terms that have a value for each sample, group by group; NONE if there are none."""
+def emit_sample_sums(head: int, samples: int, terms: CotangentTerms, plan: GrowingIR) -> int:
+    """Emit the sum over the samples of all terms that have a value for each, group by group; NONE if there are none."""
     total = NONE
     for group in range(1, samples):
         made = NONE
@@ -215,8 +224,8 @@ def over_samples(head: int, samples: int, terms: CotangentTerms, plan: GrowingIR
     return total
 
 
-def multiply_factors(term: int, terms: CotangentTerms, plan: GrowingIR) -> None:
-    """A term that is the same for all samples counts once for each."""
+def multiply_by_count(term: int, terms: CotangentTerms, plan: GrowingIR) -> None:
+    """Multiply a term that is the same for all samples of its group by their number."""
     group, x, y = terms.groups[term], terms.xs[term], terms.ys[term]
     if group == 0 or wider_group(x, y, plan) != 0:
         return
@@ -232,7 +241,8 @@ def multiply_factors(term: int, terms: CotangentTerms, plan: GrowingIR) -> None:
 class Template(NamedTuple):
     """The rows and partials of a rule with n operands, by references.
 
-    A reference is 0..n-1 for an operand, n for the result, n+1... for the template's rows, or a negative one as above.
+    A reference is 0..n-1 for an operand, n for the result, n+1... for the template's rows, or PLAIN, NOTHING or a
+    constant (FIRST_NUMBER and below).
     """
 
     rows: list[tuple[int, list[int]]]
@@ -254,7 +264,7 @@ class _TemplateRecorder(Rows):
 def trace_template(rule: Rule, arity: int, numbers: dict[str, int]) -> Template:
     """The template of a rule over so many operands.
 
-    numbers: constants so far, as `float.hex` writes them, and what refers to each.
+    numbers: the constants so far, as `float.hex` writes them -> their references.
 
     >>> from ...core.rules import RULES
     >>> sin, cos = RULES["sin"], RULES["cos"]

@@ -77,15 +77,19 @@ def _find_equal_rows(ir: IR) -> Array:
 
 @machine
 def unify(rows: int, of: PlanColumns, same: Ints, table: Ints, slots: int) -> None:
-    """Write the representative of each row to `same`. table: an empty open-addressing hash table, filled with NONE."""
+    """Write the representative of each row to `same`. table: an empty open-addressing hash table, filled with NONE.
+
+    The factors of the hash are arbitrary odd numbers. It is cut to 46 bits, which are the same in plain Python (whose
+    integers never wrap around) and in machine code.
+    """
     for row in range(rows):
         if of.starts[row + 1] == of.starts[row]:
             continue
-        mixed = of.kinds[row] + LEAST_KIND + of.groups[row] * 977
+        hash_value = of.kinds[row] + LEAST_KIND + of.groups[row] * 977
         for edge in range(of.starts[row], of.starts[row + 1]):
             operand = of.operands[edge]
-            mixed = ((mixed * 1000003) ^ (same[operand] if operand >= 0 else 7919)) & 0x3FFFFFFFFFFF
-        slot = ((mixed * 40503) >> 7) % slots
+            hash_value = ((hash_value * 1000003) ^ (same[operand] if operand >= 0 else 7919)) & 0x3FFFFFFFFFFF
+        slot = ((hash_value * 40503) >> 7) % slots
         while table[slot] >= 0 and equal(row, table[slot], of, same) == 0:
             slot = (slot + 1) % slots
         if table[slot] >= 0:
@@ -94,15 +98,15 @@ def unify(rows: int, of: PlanColumns, same: Ints, table: Ints, slots: int) -> No
             table[slot] = row
 
 
-def equal(one: int, two: int, of: PlanColumns, same: Ints) -> int:
+def equal(row_a: int, row_b: int, of: PlanColumns, same: Ints) -> int:
     """Whether two rows have the same kind and group, and operands with the same representatives."""
-    size = of.starts[one + 1] - of.starts[one]
-    if of.kinds[one] != of.kinds[two] or of.groups[one] != of.groups[two]:
+    size = of.starts[row_a + 1] - of.starts[row_a]
+    if of.kinds[row_a] != of.kinds[row_b] or of.groups[row_a] != of.groups[row_b]:
         return 0
-    if of.starts[two + 1] - of.starts[two] != size:
+    if of.starts[row_b + 1] - of.starts[row_b] != size:
         return 0
     for index in range(size):
-        a, b = of.operands[of.starts[one] + index], of.operands[of.starts[two] + index]
+        a, b = of.operands[of.starts[row_a] + index], of.operands[of.starts[row_b] + index]
         if (same[a] if a >= 0 else a) != (same[b] if b >= 0 else b):
             return 0
     return 1

@@ -1,7 +1,7 @@
 """Lower a graph to an executable plan (IR) by running the compiler passes in order.
 
 A pass takes a plan and the rows that are wanted of it, and returns a plan and the new
-places of these rows. `Lowering.stages` keeps numbers on each pass: its time, and how many rows it left.
+places of these rows. `Lowering.stages` records for each pass how long it took and how many rows it left.
 
 >>> for each in PASSES:
 ...     print(f"{each.name:<8} {each.said}")
@@ -42,9 +42,9 @@ DIV = RULES["div"].number
 
 
 class Wanted(NamedTuple):
-    """The rows wanted of a plan: outputs, and the derivatives of each with respect to the leaves `wrt`.
+    """The rows that are wanted: outputs, and the derivatives of each output with respect to the leaves `wrt`.
 
-    slopes: the rows of the derivatives, one list for each output; empty before the pass `adjoint`, and wrt after it.
+    slopes: the rows of the derivatives, one list for each output; the pass `adjoint` fills it, and empties wrt.
     """
 
     outputs: list[Sample]
@@ -236,13 +236,13 @@ def spread_groups(rows: int, of: PlanColumns, total: int, mean: int) -> None:
 SUMMARIES = {"plan": "the rows that the results depend on", **{stage.name: stage.said for stage in PASSES}}
 
 
-def report(lowering: Lowering, tape: Any, times: bool = True) -> str:
-    """A table of the passes, then what the machine will do. times: with how long each pass took."""
+def report(lowering: Lowering, plan: Any, times: bool = True) -> str:
+    """A table of the passes, then what will run. plan: a CompiledPlan or LevelRuns. times: whether to show times."""
     lines = [_line("pass", "rows", "ms" if times else None, "what it did")]
     for stage in lowering.stages:
         took = f"{stage.seconds * 1e3:.2f}" if times else None
         lines.append(_line(stage.name, str(stage.size), took, f"{SUMMARIES[stage.name]}{_stage_details(stage)}"))
-    return "\n".join([*lines, *tape.explain()])
+    return "\n".join([*lines, *plan.explain()])
 
 
 def _line(name: str, rows: str, took: str | None, summary: str) -> str:

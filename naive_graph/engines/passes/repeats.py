@@ -7,11 +7,11 @@ Both loops below are recognised, though they write the rows of a sample in anoth
             h = (a * x).tanh()              for each, t in zip(h, ts):
             loss = loss + (h - t)**2            loss = loss + (each - t)**2
 
-Each row is hashed by the subgraph below it, without the numbers in its leaves; hashes that
-occur often mark repeated rows. Repeated rows that are connected form one sample, wherever
-they stand. A row that depends on one sample only belongs to it, and where several samples
-meet, it must be in a sum. The result is only a guess: `roll_samples` checks that all samples
-have the same rows in the same places.
+Each row is hashed by the subgraph below it, without the numbers in its leaves; a row is repeated
+if its hash occurs at least FEWEST times. Repeated rows that are connected form one sample, wherever
+they are in the plan. A row that depends on a single sample belongs to that sample; a row that
+depends on several must be a sum over them. The result is only a guess: `roll_samples` checks that
+all samples have the same rows in the same positions.
 """
 
 from __future__ import annotations
@@ -54,29 +54,29 @@ def candidate_partitions(ir: IR, by_identity: bool) -> Iterator[Array]:
     """
     rows, own, any_leaf, sizes = len(ir), *(np.zeros(len(ir), np.int64) for _ in range(3))
     hash_rows(rows, ir.columns, own, sizes, int(by_identity))
-    often = _is_frequent(ir, own)
-    if not often.any():
+    repeated = _is_frequent(ir, own)
+    if not repeated.any():
         return
     if by_identity:
         hash_rows(rows, ir.columns, any_leaf, sizes, 0)
-    part_of_sums(rows, ir.columns, uses_of(ir), often)
-    apart = _is_common(ir, own)
+    unmark_partial_sums(rows, ir.columns, uses_of(ir), repeated)
+    common = _is_common(ir, own)
     found: dict[bytes, tuple[int, Array, Array]] = {}
     for hashes, skipped in product(
-        [any_leaf, own][not by_identity :], [np.zeros_like(apart), apart][: 1 + apart.any()]
+        [any_leaf, own][not by_identity :], [np.zeros_like(common), common][: 1 + common.any()]
     ):
         groups = Components(np.empty(rows, np.int32), np.zeros(rows, np.int64), np.zeros(rows, np.int64))
-        components(rows, ir.columns, often, skipped, hashes, groups)
-        heads = np.flatnonzero((groups.heads == np.arange(rows)) & (often > 0))
+        components(rows, ir.columns, repeated, skipped, hashes, groups)
+        heads = np.flatnonzero((groups.heads == np.arange(rows)) & (repeated > 0))
         _, kind, count = np.unique(groups.marks[heads], return_inverse=True, return_counts=True)
         for each in np.flatnonzero(count >= FEWEST).tolist():
-            alike = heads[kind == each]
-            work = int(groups.sizes[alike[0]]) * len(alike)
-            found.setdefault(alike.tobytes(), (work, alike, groups.heads))
-    for _, alike, heads in sorted(found.values(), key=lambda each: -each[0])[:MOST_TRIES]:
+            same_shape = heads[kind == each]
+            work = int(groups.sizes[same_shape[0]]) * len(same_shape)
+            found.setdefault(same_shape.tobytes(), (work, same_shape, groups.heads))
+    for _, same_shape, heads in sorted(found.values(), key=lambda each: -each[0])[:MOST_TRIES]:
         sample = np.full(rows, NONE, np.int32)
-        sample[alike] = np.arange(len(alike))
-        yield np.where(often > 0, sample[heads], NONE).astype(np.int32)
+        sample[same_shape] = np.arange(len(same_shape))
+        yield np.where(repeated > 0, sample[heads], NONE).astype(np.int32)
 
 
 def find_owners(ir: IR, uses: Array, guess: Array) -> Array | None:
@@ -85,7 +85,7 @@ def find_owners(ir: IR, uses: Array, guess: Array) -> Array | None:
     uses: how often each row is used, counting requests by the caller.
     """
     sample = guess.copy()
-    return sample if follow(len(ir), ir.columns, uses, sample) else None
+    return sample if propagate_samples(len(ir), ir.columns, uses, sample) else None
 
 
 def outermost_sums(ir: IR, uses: Array, sample: Array) -> list[int]:
@@ -109,15 +109,16 @@ def uses_of(ir: IR) -> Array:
 
 
 def _is_frequent(ir: IR, hashes: Array) -> Array:
-    """Whether each row is computed, belongs to no sample group yet, and has a hash that occurs often."""
+    """Whether each row is computed, belongs to no sample group yet, and has a frequent hash."""
     plain = ((ir.kinds >= 0) | (ir.kinds == DOT)) & (ir.groups == 0) & (np.diff(ir.starts) > 0)
     return _are_frequent(hashes) & plain
 
 
 def _are_frequent(marks: Array) -> Array:
-    """Whether each hash occurs at least FEWEST times, counted in two hashed tables.
+    """Whether each hash occurs at least FEWEST times, counted in two hash tables (as in a count-min sketch).
 
-    A hash that collides with a frequent one in both makes a wrong guess, which costs a sample; in one they often do.
+    A rare hash that shares a slot with a frequent one in both tables is taken for a frequent one. The guess is then
+    wrong, and one sample is lost. With a single table that would happen often.
     """
     bits = max(16, (2 * len(marks)).bit_length())
     frequent = np.ones(len(marks), np.uint8)
@@ -164,17 +165,17 @@ def hash_rows(rows: int, of: PlanColumns, hashes: Longs, sizes: Longs, by_identi
 
 
 @machine
-def part_of_sums(rows: int, of: PlanColumns, uses: Ints, often: Bytes) -> None:
+def unmark_partial_sums(rows: int, of: PlanColumns, uses: Ints, repeated: Bytes) -> None:
     """Unmark the partial sums of a sum that is not itself repeated: they belong to the sum, not to samples."""
     for row in range(rows - 1, -1, -1):
-        if often[row] == 0:
+        if repeated[row] == 0:
             for edge in range(of.starts[row], of.starts[row + 1]):
                 if is_part(row, edge, of, uses):
-                    often[of.operands[edge]] = 0
+                    repeated[of.operands[edge]] = 0
 
 
 @machine
-def components(rows: int, of: PlanColumns, often: Bytes, common: Bytes, hashes: Longs, found: Components) -> None:
+def components(rows: int, of: PlanColumns, repeated: Bytes, common: Bytes, hashes: Longs, found: Components) -> None:
     """Find the components of repeated rows: joined where one uses another, or both are used by a row that is no sum.
 
     common: whether each operand is shared by the samples, and so joins nothing. found: its marks and sizes begin at 0.
@@ -182,19 +183,19 @@ def components(rows: int, of: PlanColumns, often: Bytes, common: Bytes, hashes: 
     for row in range(rows):
         found.heads[row] = row
         begin, end, before = of.starts[row], of.starts[row + 1], NONE
-        if often[row]:
+        if repeated[row]:
             before = row
         for edge in range(begin, end):
             below = of.operands[edge]
-            if often[row] == 0 and is_sum(row, of) and (of.kinds[row] != DOT or (edge - begin) % 2 == 0):
+            if repeated[row] == 0 and is_sum(row, of) and (of.kinds[row] != DOT or (edge - begin) % 2 == 0):
                 before = NONE  # terms of a sum are not joined to each other
-            if below >= 0 and often[below] and common[edge] == 0:
+            if below >= 0 and repeated[below] and common[edge] == 0:
                 if before >= 0:
                     one, other = first_of(before, found), first_of(below, found)
                     found.heads[one if one > other else other] = other if one > other else one
                 before = below
     for row in range(rows):
-        if often[row]:
+        if repeated[row]:
             head = first_of(row, found)
             found.marks[head] = (found.marks[head] + hashes[row] * (hashes[row] & 65535)) & MASK
             found.sizes[head] += 1 + of.starts[row + 1] - of.starts[row]
@@ -210,27 +211,27 @@ def first_of(row: int, found: Components) -> int:
 
 
 @machine
-def follow(rows: int, of: PlanColumns, uses: Ints, sample: Ints) -> int:
+def propagate_samples(rows: int, of: PlanColumns, uses: Ints, sample: Ints) -> int:
     """Propagate samples to their consumers; a sum over several becomes SUM. Returns 0 if they meet in another row."""
     nested = 0
     for row in range(rows):
         begin, end = of.starts[row], of.starts[row + 1]
-        owner, sums, several = sample[row], 0, 0
+        owner, sums, meets = sample[row], 0, 0
         for edge in range(begin, end):
             below = of.operands[edge]
             if below >= 0 and sample[below] >= 0:
                 if owner >= 0 and owner != sample[below]:
-                    several = 1
+                    meets = 1
                 owner = sample[below]
             elif below >= 0 and sample[below] == SUM and is_part(row, edge, of, uses):
                 sums += 1
                 nested = 1
         if owner >= 0 and (
-            of.groups[row] > 0 or of.kinds[row] < DOT or (several and (is_sum(row, of) == 0 or sample[row] >= 0))
+            of.groups[row] > 0 or of.kinds[row] < DOT or (meets and (is_sum(row, of) == 0 or sample[row] >= 0))
         ):
             return 0
         if begin < end and sample[row] == NONE:
-            sample[row] = SUM if several or sums > 0 else owner
+            sample[row] = SUM if meets or sums > 0 else owner
     for row in range(rows - 1, -1, -1):
         if nested and sample[row] == SUM:  # a partial sum may add terms of one sample, or of two: all become SUM
             for edge in range(of.starts[row], of.starts[row + 1]):

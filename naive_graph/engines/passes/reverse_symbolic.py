@@ -66,15 +66,16 @@ from .ir import DOT, IR, NONE, Array, Lanes, PlanColumns, allocate_columns, mark
 
 
 class Count(NamedTuple):
-    """Where a leaf's value comes from: it is how many samples the group has."""
+    """A source of a leaf's value: the number of samples of a group."""
 
     group: int
 
 
 class AdjointRequest(NamedTuple):
-    """By row: whether it leads to a wanted one, whether its adjoint is wanted, and the row of that adjoint.
+    """What is asked of the reverse sweep.
 
-    seeds: so many rows, whose adjoint begins at 1.
+    By row: needed: whether it depends on a wanted row (or is one); report: whether its adjoint is wanted; adjoints: the
+    row of that adjoint, which the sweep fills in. seeds: the rows whose adjoint begins at 1, seed_count of them.
     """
 
     needed: Bytes
@@ -85,15 +86,15 @@ class AdjointRequest(NamedTuple):
 
 
 def adjoint(ir: IR, seeds: list[int], wanted: Array) -> tuple[IR, Array]:
-    """The plan with the derivatives of the seeded rows' sum behind it, and the row of each row's adjoint.
+    """Append the derivatives of the sum of the seeded rows; returns the plan, and the row of each wanted row's adjoint.
 
-    seeds: rows whose adjoint begins at 1. wanted: rows whose adjoints are asked
-    for. The adjoint of a row that has none is NONE: it is 0.
+    seeds: rows whose adjoint begins at 1. wanted: rows whose adjoints are requested. NONE in place of an adjoint: it
+    is 0.
     """
     rows, samples = len(ir), len(ir.samples)
     template_columns, constants = build_template_table(ir.kinds, np.diff(ir.starts))
-    adjoint_rows, begun = np.full(rows, NONE, np.int32), np.array(seeds, np.int32)
-    requests = AdjointRequest(mark_rows(rows, wanted), mark_rows(rows, wanted), adjoint_rows, begun, len(begun))
+    adjoint_rows, initial = np.full(rows, NONE, np.int32), np.array(seeds, np.int32)
+    requests = AdjointRequest(mark_rows(rows, wanted), mark_rows(rows, wanted), adjoint_rows, initial, len(initial))
     mark_dependent(rows, ir.columns, template_columns, requests)
     plan, terms = _room(ir, template_columns, len(constants), len(ir.operands) + len(seeds))
     sweep(
@@ -113,9 +114,10 @@ def adjoint(ir: IR, seeds: list[int], wanted: Array) -> tuple[IR, Array]:
 
 
 def _finite_leaves(ir: IR) -> Array:
-    """Leaves whose numbers are finite; if one is not after all, nor are the results, and the run is replayed.
+    """Whether each row is a leaf whose numbers are finite, so that 0 times them is 0.
 
-    A batch that is fed is never replayed.
+    Values of Variables are taken to be finite: if one is not, the results are not finite either, and the reference
+    engine repeats the run. A batch that is fed is not repeated, so its leaves do not count as finite.
     """
     lanes = {row: source for row, source in ir.sources.items() if isinstance(source, Lanes)}
     numbers = ir.constants | {row: source.numbers for row, source in lanes.items()}
@@ -126,11 +128,10 @@ def _finite_leaves(ir: IR) -> Array:
 
 
 def _room(ir: IR, template_columns: Templates, constants: int, most_terms: int) -> tuple[GrowingIR, CotangentTerms]:
-    """Columns begun with the plan and the numbers, with room for all that may follow; and room for the terms.
+    """Allocate columns that begin with the plan and the constants and have room for all new rows; and the term lists.
 
-    A term may need seven rows with 23 operands: a condition and its sum over
-    the samples, the either-or of two of them, a product, a choice and its share
-    in two sums. A row may need three with five: a sum and a choice.
+    A term needs at most seven rows with 23 operands: a mask and its sum over the samples, the union of two masks, a
+    product, a `where`, and the term in two sums. Each row needs at most three more with five: a sum and a `where`.
     """
     rows, of_row = len(ir), template_columns.of_row
     first = rows + constants + len(ir.samples)
@@ -142,8 +143,8 @@ def _room(ir: IR, template_columns: Templates, constants: int, most_terms: int) 
     calm = np.zeros(most, np.uint8)
     calm[:rows] = _finite_leaves(ir)
     plan = GrowingIR(*allocate_columns(most, edges), numbers[:constants].copy(), numbers[constants:].copy(), end, calm)
-    for column, begun in zip(plan[:4], ir.columns, strict=True):
-        column[: len(begun)] = begun
+    for column, initial in zip(plan[:4], ir.columns, strict=True):
+        column[: len(initial)] = initial
     plan.kinds[plan.numbers], plan.kinds[plan.counts] = CONSTANT, PLACEHOLDER
     plan.starts[numbers], plan.groups[numbers] = len(ir.operands), 0
     heads, tails = (np.full(rows, NONE, np.int32) for _ in range(2))
@@ -152,33 +153,33 @@ def _room(ir: IR, template_columns: Templates, constants: int, most_terms: int) 
 
 
 @machine
-def mark_dependent(rows: int, of: PlanColumns, known: Templates, asked: AdjointRequest) -> None:
+def mark_dependent(rows: int, of: PlanColumns, templates: Templates, request: AdjointRequest) -> None:
     """Mark the rows that depend on a wanted one, through operands with a partial derivative."""
     for row in range(rows):
         for edge in range(of.starts[row], of.starts[row + 1]):
-            if of.operands[edge] >= 0 and asked.needed[of.operands[edge]] and asked.needed[row] == 0:
-                partial = known.partial_starts[known.of_row[row]] + edge - of.starts[row]
-                if of.kinds[row] < 0 or known.partials[partial] != NOTHING:
-                    asked.needed[row] = 1
+            if of.operands[edge] >= 0 and request.needed[of.operands[edge]] and request.needed[row] == 0:
+                partial = templates.partial_starts[templates.of_row[row]] + edge - of.starts[row]
+                if of.kinds[row] < 0 or templates.partials[partial] != NOTHING:
+                    request.needed[row] = 1
 
 
 @machine
 def sweep(
     rows: int,
     samples: int,
-    known: Templates,
-    asked: AdjointRequest,
+    templates: Templates,
+    request: AdjointRequest,
     terms: CotangentTerms,
     plan: GrowingIR,
     local: Ints,
 ) -> None:
     """The reverse sweep: emit the sum of each row's terms, then add terms to its operands. local: scratch space."""
-    for index in range(asked.seed_count):
-        seed = asked.seeds[index]
+    for index in range(request.seed_count):
+        seed = request.seeds[index]
         accumulate(seed, plan.numbers[0], NONE, NONE, plan.groups[seed], terms, plan)
     for row in range(rows - 1, -1, -1):
         head = terms.heads[row]
-        if head < 0 or asked.needed[row] == 0:
+        if head < 0 or request.needed[row] == 0:
             continue
         mask = terms.masks[head]
         same = 1
@@ -190,19 +191,19 @@ def sweep(
         if same == 0:
             mask = mask_sum(head, plan.groups[row] == 0, terms, plan)
         incoming = emit_sum(row, head, samples, terms, plan)
-        if asked.report[row]:
-            asked.adjoints[row] = incoming
-            if mask >= 0 and same:  # terms that stand under masks of their own add up to 0 where none holds
-                asked.adjoints[row] = emit_where(mask, incoming, plan.numbers[1], plan)
+        if request.report[row]:
+            request.adjoints[row] = incoming
+            if mask >= 0 and same:  # if not, each term is in a `where` of its own: the sum is 0 where no mask holds
+                request.adjoints[row] = emit_where(mask, incoming, plan.numbers[1], plan)
         if plan.kinds[row] <= DOT:
-            accumulate_factors(row, incoming, mask, asked, terms, plan)
+            accumulate_factors(row, incoming, mask, request, terms, plan)
         elif plan.kinds[row] >= 0:
-            write_template(row, known, plan, local)
-            accumulate_operands(row, incoming, mask, known, asked, terms, plan, local)
+            write_template(row, templates, plan, local)
+            accumulate_operands(row, incoming, mask, templates, request, terms, plan, local)
 
 
 def accumulate_factors(
-    row: int, incoming: int, mask: int, asked: AdjointRequest, terms: CotangentTerms, plan: GrowingIR
+    row: int, incoming: int, mask: int, request: AdjointRequest, terms: CotangentTerms, plan: GrowingIR
 ) -> None:
     """Add terms to the factors of a DOT, TOTAL or REDUCE row: adjoint times the other factor."""
     for edge in range(plan.starts[row], plan.starts[row + 1], 2):
@@ -210,20 +211,20 @@ def accumulate_factors(
         group = wider_group(x, y, plan)
         if plan.groups[row] > group:
             group = plan.groups[row]
-        if asked.needed[x]:
+        if request.needed[x]:
             accumulate(x, incoming, y, mask, group, terms, plan)
-        if y >= 0 and asked.needed[y]:
+        if y >= 0 and request.needed[y]:
             accumulate(y, incoming, x, mask, group, terms, plan)
 
 
-def write_template(row: int, known: Templates, plan: GrowingIR, local: Ints) -> None:
+def write_template(row: int, templates: Templates, plan: GrowingIR, local: Ints) -> None:
     """Append the rows of a row's template; local[i] becomes the row of template row i."""
-    first = known.row_starts[known.of_row[row]]
-    for made in range(first, known.row_starts[known.of_row[row] + 1]):
+    first = templates.row_starts[templates.of_row[row]]
+    for made in range(first, templates.row_starts[templates.of_row[row] + 1]):
         group = 0
-        new = new_row(known.kinds[made], 0, plan)
-        for edge in range(known.operand_starts[made], known.operand_starts[made + 1]):
-            operand = resolve_reference(known.operands[edge], row, plan, local)
+        new = new_row(templates.kinds[made], 0, plan)
+        for edge in range(templates.operand_starts[made], templates.operand_starts[made + 1]):
+            operand = resolve_reference(templates.operands[edge], row, plan, local)
             push_operand(operand, plan)
             if plan.groups[operand] > group:
                 group = plan.groups[operand]
@@ -235,21 +236,21 @@ def accumulate_operands(
     row: int,
     incoming: int,
     mask: int,
-    known: Templates,
-    asked: AdjointRequest,
+    templates: Templates,
+    request: AdjointRequest,
     terms: CotangentTerms,
     plan: GrowingIR,
     local: Ints,
 ) -> None:
     """Add a term, adjoint times local partial, to each operand that depends on a wanted row."""
-    shape = known.of_row[row]
+    shape = templates.of_row[row]
     for position in range(plan.starts[row + 1] - plan.starts[row]):
         operand = plan.operands[plan.starts[row] + position]
-        partial = known.partials[known.partial_starts[shape] + position]
-        if asked.needed[operand] and partial != NOTHING:
+        partial = templates.partials[templates.partial_starts[shape] + position]
+        if request.needed[operand] and partial != NOTHING:
             below = resolve_reference(partial, row, plan, local) if partial != PLAIN else NONE
             under = mask
-            if known.selects[shape]:
+            if templates.selects[shape]:
                 under = below
                 below = NONE
                 if mask >= 0:

@@ -57,20 +57,20 @@ def lanes(ir: IR, wanted: Array, keep: Array, alone: Sequence[int] = ()) -> tupl
     """Re-roll the hidden samples into lanes; returns the plan, and where the rows of `wanted` and `keep` are now.
 
     wanted: leaves whose gradients are requested; one that is not shared must not be used outside its own sample.
-    keep: rows that must survive. alone: those of them that are to be differentiated, and so must not become one lane
-    of many: an adjoint begins at 1 in every lane.
+    keep: rows that must survive. alone: rows to be differentiated, which must not become one lane of many: the seed of
+    a reverse sweep would be 1 in every lane.
     """
     now = {int(row): Sample(int(row), NONE) for row in (*wanted, *keep)}
     for by_identity in (True, False):
         if ir.has_samples:
             break
         while len(ir.samples) <= MOST_GROUPS:
-            seen = WantedRows(*([now[int(row)].row for row in rows] for rows in (wanted, keep, alone)))
+            requested = WantedRows(*([now[int(row)].row for row in rows] for rows in (wanted, keep, alone)))
             group = next(
                 (
                     candidate
                     for guess in candidate_partitions(ir, by_identity)
-                    if (candidate := _align_samples(ir, guess, seen))
+                    if (candidate := _align_samples(ir, guess, requested))
                 ),
                 None,
             )
@@ -116,17 +116,17 @@ class NewRow(NamedTuple):
     operands: list[int]
 
 
-def _align_samples(ir: IR, guess: Array, seen: WantedRows) -> AlignedSamples | None:
+def _align_samples(ir: IR, guess: Array, requested: WantedRows) -> AlignedSamples | None:
     """Align the samples of a guess that have the same shape, the most frequent one; None if there are too few."""
     uses = uses_of(ir)
-    uses[[*seen.keep, *seen.alone]] += 2
+    uses[[*requested.keep, *requested.alone]] += 2
     while True:
         sample = find_owners(ir, uses, guess)
-        if sample is None or (sample[seen.alone] >= 0).any():
+        if sample is None or (sample[requested.alone] >= 0).any():
             return None
         roots: list[SumRoot] = []
         shapes = _hash_shapes(ir, sample)
-        if (shapes == shapes[:1]).all():  # to collect the terms takes longer, so it comes last
+        if (shapes == shapes[:1]).all():  # collecting the terms takes longer, so it comes last
             roots = [_collect_terms(ir, uses, sample, row) for row in outermost_sums(ir, uses, sample)]
             if not roots:
                 return None
@@ -135,15 +135,15 @@ def _align_samples(ir: IR, guess: Array, seen: WantedRows) -> AlignedSamples | N
         if count.max(initial=0) < FEWEST:
             return None
         if len(kinds) == 1 and roots:
-            found = AlignedSamples(ir, sample, roots, seen)
+            found = AlignedSamples(ir, sample, roots, requested)
             return found if found.fits() else None
-        like = kind == count.argmax()
-        number = np.where(like, np.cumsum(like) - 1, NONE)
+        is_frequent = kind == count.argmax()
+        number = np.where(is_frequent, np.cumsum(is_frequent) - 1, NONE)
         guess = np.where(sample >= 0, number[sample], NONE).astype(np.int32)
 
 
 def _collect_terms(ir: IR, uses: Array, sample: Array, top: int) -> SumRoot:
-    """Flatten a sum and its partial sums into terms. A term of two samples is counted as one's: alignment will fail."""
+    """Flatten a sum and its partial sums into terms. A term of two samples counts for one, and alignment will fail."""
     terms, waiting, ordered = [], [(top, NONE)], True
     while waiting:
         row, y = waiting.pop()
@@ -185,8 +185,8 @@ class AlignedSamples:
     made: the new rows by number, in topological order.
     """
 
-    def __init__(self, ir: IR, sample: Array, roots: list[SumRoot], seen: WantedRows) -> None:
-        self.ir, self.sample, self.roots, self.seen = ir, sample, roots, seen
+    def __init__(self, ir: IR, sample: Array, roots: list[SumRoot], requested: WantedRows) -> None:
+        self.ir, self.sample, self.roots, self.requested = ir, sample, roots, requested
         self.group, self.choices = len(ir.samples), 0
         first = roots[0].samples
         self.order = first[np.sort(np.unique(first, return_index=True)[1])]
@@ -198,10 +198,10 @@ class AlignedSamples:
             rows.reshape(self.count, -1).T[:, self.order] if even else np.zeros((0, self.count), np.int32)
         )
         self.made: dict[int, NewRow] = {}
-        self.own: list[int] = []  # the new row for each position in a sample
+        self.new_rows: list[int] = []  # the new row for each position in a sample
         self.leaves: dict[bytes, int] = {}  # an array of old leaves, one per sample (its bytes) -> the new leaf
-        self.held: dict[int, Lanes] = {}  # the numbers of each new leaf
-        self.inside = np.zeros(len(ir), np.int32)  # how often samples use each old leaf
+        self.lanes_of_leaf: dict[int, Lanes] = {}  # the numbers of each new leaf
+        self.uses_by_samples = np.zeros(len(ir), np.int32)  # of each old leaf
 
     def fits(self) -> bool:
         """Align the samples operand by operand; False if they differ in more than leaves and selections."""
@@ -213,15 +213,16 @@ class AlignedSamples:
         self.place[self.rows] = np.arange(len(self.rows))[:, None]
         for row, degree in zip(self.rows, degrees[:, 0].tolist(), strict=True):
             key, kind = int(row.max()), int(ir.kinds[row[0]])
-            operands = [self._operand(ir.operands[ir.starts[row] + each], key) for each in range(degree)]
+            operands = [self._operand(ir.operands[ir.starts[row] + index], key) for index in range(degree)]
             if UNLIKE in operands or (ir.kinds[row] != kind).any():
                 return False
-            self.own.append(self._make(NewRow(key, kind, self.group, operands)))
+            self.new_rows.append(self._make(NewRow(key, kind, self.group, operands)))
         return all(map(self._emit_sum, self.roots)) and self._wanted_alone()
 
     def _make(self, row: NewRow, number: int = NONE) -> int:
+        """Add a new row, under this number or the next free one; LESS among its operands becomes a constant -1."""
         if LESS in row.operands:
-            less = self._hold(Lanes([-1.0], [None]))
+            less = self._add_leaf(Lanes([-1.0], [None]))
             row = row._replace(operands=[less if x == LESS else x for x in row.operands])
         number = len(self.ir) + len(self.made) if number == NONE else number
         self.made[number] = row
@@ -234,27 +235,27 @@ class AlignedSamples:
         if (column == first).all() and owners[0] < 0:
             return first if first < 0 or ir.groups[first] == 0 else UNLIKE
         if (owners == self.order).all():
-            return self.own[places[0]] if (places == places[0]).all() else self._chosen(places, key)
+            return self.new_rows[places[0]] if (places == places[0]).all() else self._select_position(places, key)
         leaf = (column >= 0) & (ir.starts[column] == ir.starts[column + 1]) & (ir.groups[column] == 0)
         return self._leaf(column) if leaf.all() else UNLIKE
 
     def _leaf(self, column: Array) -> int:
         """The new leaf with the numbers of these leaves, one for each sample; made once for equal columns."""
         ir, key, rows = self.ir, column.tobytes(), column.tolist()
-        self.inside[column] += 1
+        self.uses_by_samples[column] += 1
         if key not in self.leaves:
             held = Lanes([ir.constants.get(row, 0.0) for row in rows], [ir.sources.get(row) for row in rows])
-            self.leaves[key] = self._hold(held, int(ir.kinds[rows[0]]))
+            self.leaves[key] = self._add_leaf(held, int(ir.kinds[rows[0]]))
         return self.leaves[key]
 
-    def _hold(self, held: Lanes, kind: int = CONSTANT) -> int:
+    def _add_leaf(self, held: Lanes, kind: int = CONSTANT) -> int:
         """Make a new leaf; if it holds the same constant in all lanes, it is a scalar."""
         same = held.constant and len({np.float64(number).tobytes() for number in held.numbers}) == 1
         made = self._make(NewRow(NONE, kind, 0 if same else self.group, []))
-        self.held[made] = held
+        self.lanes_of_leaf[made] = held
         return made
 
-    def _chosen(self, places: Array, key: int) -> int:
+    def _select_position(self, places: Array, key: int) -> int:
         """Select another row in each sample: the sum over the candidates of where(mask, row, -0.0); -0.0 adds nothing.
 
         places: the selected position of each sample. key: the row after which the selection is placed.
@@ -263,24 +264,26 @@ class AlignedSamples:
         self.choices += len(among)
         if self.choices > max(MOST_CHOICES, len(self.rows)):
             return UNLIKE
-        nothing, pairs = self._hold(Lanes([-0.0], [None])), []
-        for each in among:
-            mark = self._hold(Lanes((places == each).astype(float).tolist(), [None] * len(places)))
-            pairs += [self._make(NewRow(key, WHERE, self.group, [mark, self.own[each], nothing])), NONE]
+        nothing, pairs = self._add_leaf(Lanes([-0.0], [None])), []
+        for position in among:
+            mask = self._add_leaf(Lanes((places == position).astype(float).tolist(), [None] * len(places)))
+            pairs += [self._make(NewRow(key, WHERE, self.group, [mask, self.new_rows[position], nothing])), NONE]
         return self._make(NewRow(key, DOT, self.group, pairs))
 
     def _emit_sum(self, root: SumRoot) -> bool:
         """Replace the samples' terms of a root by one TOTAL row; False if this would change an order that matters."""
-        mine = np.flatnonzero(root.samples >= 0)
-        each, first = len(mine) // self.count, int(mine[0])
-        ordered = each == 1 and root.ordered and mine[-1] == self.count - 1
-        if not (ordered and (root.samples[mine] == self.order).all()) and is_compared(self.ir, root.row):
+        own_terms = np.flatnonzero(root.samples >= 0)
+        terms_each, first = len(own_terms) // self.count, int(own_terms[0])  # terms of each sample
+        ordered = terms_each == 1 and root.ordered and own_terms[-1] == self.count - 1
+        if not (ordered and (root.samples[own_terms] == self.order).all()) and is_compared(self.ir, root.row):
             return False
-        mine = mine[np.argsort(root.samples[mine], kind="stable")].reshape(self.count, each)[self.order].T
-        pairs = [self._operand(root.terms[side, some], root.row) for some in mine for side in (0, 1)]
+        own_terms = (
+            own_terms[np.argsort(root.samples[own_terms], kind="stable")].reshape(self.count, terms_each)[self.order].T
+        )
+        pairs = [self._operand(root.terms[side, column], root.row) for column in own_terms for side in (0, 1)]
         if UNLIKE in pairs:
             return False
-        if each > 1:
+        if terms_each > 1:
             pairs = [self._make(NewRow(root.row, DOT, self.group, pairs)), NONE]
         kept = (root.samples < 0) | (np.arange(len(root.samples)) == first)
         root.terms[:, first] = self._make(NewRow(root.row, TOTAL, 0, pairs)), NONE
@@ -291,18 +294,18 @@ class AlignedSamples:
         """Whether each wanted leaf that became a lane is in one lane only, and is used by its own sample only."""
         ir, columns = self.ir, [np.frombuffer(column, np.int32) for column in self.leaves]
         stands = np.bincount(np.concatenate([np.zeros(0, np.int32), *columns]), minlength=len(ir))
-        if stands[self.seen.alone].any():  # an output that is a leaf: its adjoint would begin at 1 in every lane
+        if stands[self.requested.alone].any():  # an output that is a leaf: its adjoint would begin at 1 in every lane
             return False
-        wanted = [row for row in self.seen.wanted if stands[row]]
-        return bool((stands[wanted] == 1).all() and (uses_of(ir)[wanted] == self.inside[wanted]).all())
+        wanted = [row for row in self.requested.wanted if stands[row]]
+        return bool((stands[wanted] == 1).all() and (uses_of(ir)[wanted] == self.uses_by_samples[wanted]).all())
 
     def as_lanes(self) -> tuple[IR, dict[int, Sample]]:
         """The plan with the samples as one more group of lanes, and the new place of each wanted or kept row."""
-        ir, seen = self.ir, {*self.seen.wanted, *self.seen.keep, *self.seen.alone}
+        ir, requested = self.ir, {*self.requested.wanted, *self.requested.keep, *self.requested.alone}
         alone = np.flatnonzero((self.sample == NONE) & (np.diff(ir.starts) > 0)).tolist()
         rows = {row: NewRow(row, int(ir.kinds[row]), int(ir.groups[row]), ir.of(row)) for row in alone}
         rows |= self.made
-        used = seen.union(*(each.operands for each in rows.values()))
+        used = requested.union(*(each.operands for each in rows.values()))
         leaves = sorted(row for row in used if 0 <= row < len(ir) and ir.starts[row] == ir.starts[row + 1])
         rows = {row: NewRow(NONE, int(ir.kinds[row]), int(ir.groups[row]), []) for row in leaves} | rows
         order = sorted(rows, key=lambda row: rows[row].key)
@@ -311,15 +314,17 @@ class AlignedSamples:
         made = [rows[row] for row in order]
         new = replace_rows(ir, place, [(each.kind, place[each.operands].tolist(), each.group) for each in made])
         new.samples = [*ir.samples, self.count]
-        for row, held in self.held.items():
+        for row, held in self.lanes_of_leaf.items():
             if rows[row].group == 0:
                 new.constants[int(place[row])] = held.numbers[0]
             else:
                 new.sources[int(place[row])] = held
         new.constants, new.sources = (dict(sorted(each.items())) for each in (new.constants, new.sources))
-        now = {row: Sample(int(place[row]), NONE) for row in seen} | self._lanes_of(self.seen.wanted, place)
-        lane_of, inner = np.argsort(self.order), [row for row in seen if self.sample[row] >= 0]
-        here = {row: Sample(int(place[self.own[self.place[row]]]), int(lane_of[self.sample[row]])) for row in inner}
+        now = {row: Sample(int(place[row]), NONE) for row in requested} | self._lanes_of(self.requested.wanted, place)
+        lane_of, inner = np.argsort(self.order), [row for row in requested if self.sample[row] >= 0]
+        here = {
+            row: Sample(int(place[self.new_rows[self.place[row]]]), int(lane_of[self.sample[row]])) for row in inner
+        }
         return new, now | here
 
     def _lanes_of(self, wanted: Sequence[int], place: Array) -> dict[int, Sample]:

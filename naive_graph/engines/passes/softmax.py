@@ -19,14 +19,13 @@
    6 div 3 5
    7 div 4 5
 
-Each share of a softmax is exp(x) over the sum of all exponentials, and looks for
-the largest operand first, so that nothing overflows. Written out, what all
-shares need stands there once. A logsumexp of the same operands, whose slopes the
-shares are, is the largest plus log1p of that sum without the largest's own 1. The bits stay as they
-were.
+A share of a softmax is exp(x - largest) over the sum of all such exponentials; subtracting the
+largest operand avoids overflow. The expanded rows compute the largest, the exponentials and the
+sum once for all shares. The shares are the derivatives of logsumexp, so a logsumexp of the same
+operands is expanded too, and reads the same rows. The results keep their bits.
 
-A row of very many operands is written out in rows of few, whose values are the
-written fold's: no kernel is as long as a row is wide.
+Rows of very many operands are replaced too, as a kernel with instructions for each of its operands
+would take long to compile: a sum becomes a dot, a product a fold of short rows, a logsumexp as above.
 """
 
 from __future__ import annotations
@@ -41,11 +40,11 @@ from .ir import ADD, DOT, IR, LARGEST, MUL, NONE, SUB, Array, replace_rows
 
 SHARE, LOGSUMEXP = RULES["softmax_share"].number, RULES["logsumexp"].number
 DIV, LESS, LOG1P, EXP_BELOW = (RULES[name].number for name in ("div", "less", "log1p", "exp_below"))
-WIDEST, WIDEST_FOLD = 8, 64  # operands of a row that has a kernel of its own; of a sum or a product
+WIDEST, WIDEST_FOLD = 8, 64  # most operands of a row that is not expanded: of a logsumexp; of a sum or a product
 
 
 def softmax(ir: IR, wanted: Array) -> tuple[IR, Array]:
-    """The plan with its softmax shares written out, and where each row went."""
+    """Expand softmax shares and wide rows; returns the plan, and the new row of each old one."""
     rows = len(ir)
     most = np.where(ir.kinds == LOGSUMEXP, WIDEST, WIDEST_FOLD)
     wide = np.isin(ir.kinds, (ADD, MUL, LOGSUMEXP)) & (np.diff(ir.starts) > most)
@@ -59,12 +58,14 @@ def softmax(ir: IR, wanted: Array) -> tuple[IR, Array]:
         return len(made) - 1
 
     def fold(kind: int, of: Sequence[int], group: int) -> int:
+        """A left fold, in rows of at most WIDEST operands: the first operand is the fold so far."""
         total = add(kind, list(of[:WIDEST]), group)
         for start in range(WIDEST, len(of), WIDEST - 1):
             total = add(kind, [total, *of[start : start + WIDEST - 1]], group)
         return total
 
     def pieces(xs: tuple[int, ...], group: int) -> tuple[int, list[int], int]:
+        """The rows of the largest of xs, of the exponentials, and of their sum; made once for equal operands."""
         if xs not in pieces_of:
             top = fold(LARGEST, xs, group)
             exponentials = [add(EXP_BELOW, [x, top], group) for x in xs]
@@ -72,14 +73,19 @@ def softmax(ir: IR, wanted: Array) -> tuple[IR, Array]:
         return pieces_of[xs]
 
     def logsumexp(xs: tuple[int, ...], group: int) -> int:
-        top, exps, _ = pieces(xs, group)
+        """largest + log1p(sum of the exponentials, without one of the largest's, which is 1).
+
+        That sum is of the exponentials below 1, plus 1 for each further operand that equals the largest (ties).
+        """
+        top, exponentials, _ = pieces(xs, group)
         one, others = number(1.0), number(len(xs) - 1.0)
-        parts = [add(LESS, [e, one], group) for e in exps]
-        rest = add(DOT, [factor for pair in zip(exps, parts, strict=True) for factor in pair], group)
-        ties = add(SUB, [others, add(DOT, _alone(parts), group)], group)
+        below_one = [add(LESS, [exponential, one], group) for exponential in exponentials]
+        rest = add(DOT, [factor for pair in zip(exponentials, below_one, strict=True) for factor in pair], group)
+        ties = add(SUB, [others, add(DOT, _alone(below_one), group)], group)
         return add(DOT, _alone([top, add(LOG1P, [add(DOT, _alone([rest, ties]), group)], group)]), group)
 
     def number(value: float) -> int:
+        """The row of a constant, made once."""
         if value not in numbers:
             numbers[value] = add(CONSTANT, [], 0)
         return numbers[value]
@@ -100,8 +106,9 @@ def softmax(ir: IR, wanted: Array) -> tuple[IR, Array]:
             moved[row] = add(DOT, _alone(operands), group)
         else:
             moved[row] = (fold if wide[row] else add)(kind, operands, group)
-    new, ours = replace_rows(ir, moved, made), {row: value for value, row in numbers.items()}
-    new.constants = dict(sorted({**new.constants, **ours}.items()))  # the first is shared
+    new, made_constants = replace_rows(ir, moved, made), {row: value for value, row in numbers.items()}
+    # In the order of rows, because `share` keeps the first of equal constants.
+    new.constants = dict(sorted({**new.constants, **made_constants}.items()))
     return new, moved
 
 
