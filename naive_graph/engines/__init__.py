@@ -1,4 +1,6 @@
-"""Execution engines: several ways to run a graph, all with the numbers of the reference engine, `core.sweep`.
+"""Execution engines: several ways to run a graph. All compute what the reference engine, `core.sweep`, computes.
+
+Results may differ from its in the last digits, as some have functions and orders of summation of their own.
 
 select     select the engine: the one named by the user, or the one that pays
 direct/    machine code that runs any graph directly on its tables: nothing is compiled per graph

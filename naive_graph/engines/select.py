@@ -36,11 +36,11 @@ from ..errors import EngineError, EngineWarning, MissingToolError
 Engine = Any
 ENGINES = ("reference", "direct", "runs", "compiled")
 FORMER = {"tape": "compiled", "native": "compiled"}  # former names of engines -> their present names
-_told: set[str] = set()
+_told: set[str] = set()  # former names for which a warning was given
 LARGEST = 400  # steps; straight-line code for more takes seconds to compile
 PATIENCE = 25_000  # rows of the reference engine (some 3 us each) before compiling (50 ms; 1 s the first time) pays
-ROWS_AT_ONCE = 50  # rows that the direct engine runs in about the time of a call
-WATCHERS: list[Engine] = []
+ROWS_AT_ONCE = 50  # the direct engine runs so many rows in about the time that a call takes
+WATCHERS: list[Engine] = []  # engines that record runs; the last is in use: see `watched`
 RUN = "rows run"  # the graph's own count, in its cache, which is cleared when the graph changes
 
 
@@ -69,7 +69,10 @@ def engine_named(name: str | None) -> str | None:
 
 
 def engine_without_plan(name: str | None, tables: Tables) -> Engine | None:
-    """The direct engine, if it is requested by name or pays by now; None if the graph runs on an engine with a plan."""
+    """The direct engine, if any engine but "reference" is named, or if none is and it pays by now.
+
+    None if the graph must run on an engine with a plan.
+    """
     name = engine_named(Setting.default if name is None else name)
     if WATCHERS or tables.unset or name == "reference":
         return None
@@ -146,4 +149,6 @@ def _can_compile() -> bool:
     return find_spec("numpy") is not None
 
 
-AHEAD = BackgroundTask(lambda: _direct() if _can_compile() else None)
+AHEAD = BackgroundTask(
+    lambda: _direct() if _can_compile() else None
+)  # compiles the direct engine ahead of its first run

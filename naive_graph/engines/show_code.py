@@ -39,13 +39,13 @@ def forward_code(plan: Plan) -> StraightLineFunction:
     return code
 
 
-def reverse_code(plan: Plan, begun: bool = False) -> StraightLineFunction:
+def reverse_code(plan: Plan, seeded: bool = False) -> StraightLineFunction:
     """Trace the reverse sweep. It reads the values that a forward run left.
 
-    begun: whether the targets' seeds are read from `adjoints`, instead of being 1.
+    seeded: whether the targets' seeds are read from `adjoints`; if not, they are 1.
     """
     code = StraightLineFunction(Module(), "reverse")
-    seeds = {step: code.leaf("adjoints", step) if begun else 1.0 for step in plan.targets}
+    seeds = {step: code.leaf("adjoints", step) if seeded else 1.0 for step in plan.targets}
     registers = [code.leaf("values", step) for step in range(len(plan))]
     steps = iter(reversed(range(len(plan))))
     with compiling(map(plan.rule, steps)):

@@ -1,8 +1,8 @@
 """Infer which arrays of a file are trainable from how they are used: weights are; masks, angles and scales are not.
 
-Files seldom declare it. So the steps are visited once, before anything is
-built: a value computed from weights alone still counts as these weights, until it
-is combined with a value that depends on an input: that step decides what they are.
+Files seldom declare it. So the steps are visited once, in order, before anything is built. A value
+that is computed from arrays alone stands for these arrays. The step that combines it with a value that
+depends on an input decides: as an operand of a layer, or as an added vector, say, they are trainable.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ LAYERS = PRODUCTS | {
     "group_norm", "concat", "stack",
 }  # fmt: skip
 NOT_TRAINABLE = {"mean", "variance", "initial_h", "initial_c"}  # operands of layers that are not trainable
+# Factors of what only sin or cos reads are frequencies of a position encoding; matrices added before softmax are masks.
 ANGLES, SOFTMAXES = {"sin", "cos"}, {"softmax", "log_softmax"}
-ONLY_FIRST_OPERAND = {"sub", "div"}  # a subtrahend or divisor is a statistic; so is an operand of a square root
-STATISTICS = {"sqrt", "rsqrt", "DequantizeLinear"}  # DequantizeLinear: integers times a scale
+ONLY_FIRST_OPERAND = {"sub", "div"}  # a subtrahend or divisor is a statistic, such as a mean
+STATISTICS = {"sqrt", "rsqrt", "DequantizeLinear"}  # their operands are variances, or integers with a scale
 CONSTANT_INPUTS = {"NonZero", "Unique"}  # operators whose inputs must be constants
 
 
@@ -59,8 +60,8 @@ def find_trainable(uses: Sequence[Use], shapes: Shapes, inputs: Iterable[str], o
     for use in uses:
         inference.visit_step(use)
     for output in outputs:
-        inference.found |= inference.held.get(output, set()) if output in inference.rows else set()
-    return inference.found - inference.known
+        inference.trainable |= inference.weights_of.get(output, set()) if output in inference.table_rows else set()
+    return inference.trainable - inference.must_be_constant
 
 
 def _readers(uses: Sequence[Use]) -> dict[str, set[str]]:
@@ -78,57 +79,59 @@ def _readers(uses: Sequence[Use]) -> dict[str, set[str]]:
 class TrainableInference:
     """The state of the inference, updated step by step.
 
-    held: the weights that a value is computed from, if from nothing else, or
-    from rows of a table. active: values that depend on inputs. rows: those picked
-    from a table. products: those that a product gave.
+    Sets of names of values: active: they depend on inputs. table_rows: rows gathered from a table (an embedding).
+    products: results of matrix products or convolutions, perhaps rearranged. weights_of: value -> the arrays that it is
+    computed from, if from nothing else or by gathering rows. Results, as names of arrays: trainable; must_be_constant:
+    read by operators that need constants.
     """
 
     def __init__(self, shapes: Shapes, inputs: Iterable[str], readers: Mapping[str, set[str]]) -> None:
         self.shapes, self.readers = shapes, readers
-        self.held = {name: {name} for name in shapes}
-        self.active, self.rows, self.products = set(inputs), set[str](), set[str]()
-        self.found, self.known = set[str](), set[str]()
+        self.weights_of = {name: {name} for name in shapes}
+        self.active, self.table_rows, self.products = set(inputs), set[str](), set[str]()
+        self.trainable, self.must_be_constant = set[str](), set[str]()
 
     def visit_step(self, use: Use) -> None:
-        """Update what is active, known and trainable for one step, in topological order."""
+        """Update all sets for one step."""
         if use.operator in PRODUCTS or (use.only_rearranges and not self.products.isdisjoint(use.inputs)):
             self.products.update(use.results)
-        if use.operator == "gather" or (use.only_rearranges and not self.rows.isdisjoint(use.inputs)):
-            self.rows.update(use.results)
+        if use.operator == "gather" or (use.only_rearranges and not self.table_rows.isdisjoint(use.inputs)):
+            self.table_rows.update(use.results)
         if use.operator in CONSTANT_INPUTS:
-            self.known.update(*(self.held.get(input_, ()) for input_ in use.inputs))
+            self.must_be_constant.update(*(self.weights_of.get(input_, ()) for input_ in use.inputs))
         if self.active.isdisjoint(use.inputs):
             names = [*use.inputs]
             if use.operator in ONLY_FIRST_OPERAND:
                 names = names[:1]
             elif use.operator in STATISTICS:
                 names = []
-            self._propagate_weights(use, set().union(*(self.held.get(name, set()) for name in names)))
+            self._propagate_weights(use, set().union(*(self.weights_of.get(name, set()) for name in names)))
             return
         for operand, values in use.operands.items():
             for value in values:
-                if self.held.get(value):
+                if self.weights_of.get(value):
                     self._combine_with_inputs(use, operand, value)
         self.active.update(use.results)
 
     def _propagate_weights(self, use: Use, weights: set[str]) -> None:
+        """Let the results of a step stand for these arrays."""
         for result in use.results:
-            self.held[result] = self.held.get(result, set()) | weights
+            self.weights_of[result] = self.weights_of.get(result, set()) | weights
 
     def _combine_with_inputs(self, use: Use, operand: str, value: str) -> None:
         """Handle a step in which a weight meets a value that depends on the network's inputs."""
-        weights = self.held[value]
+        weights = self.weights_of[value]
         others = [input_ for input_ in use.inputs if input_ in self.active and input_ != value]
-        if value in self.rows:
+        if value in self.table_rows:
             if use.only_rearranges or (use.operator == "mul" and not others):
                 self._propagate_weights(use, weights)
-                self.rows.update(use.results)
+                self.table_rows.update(use.results)
             elif use.operator != "mul" and use.operator not in ANGLES:
-                self.found |= weights
+                self.trainable |= weights
         elif use.only_rearranges and use.operator not in LAYERS:
             self._propagate_weights(use, weights)
         elif self._is_weight(use, operand, weights, others):
-            self.found |= weights
+            self.trainable |= weights
 
     def _is_weight(self, use: Use, operand: str, weights: set[str], others: Collection[str]) -> bool:
         """Whether an operand is a weight: a layer's, an added vector, or a factor with more than one entry."""

@@ -330,7 +330,7 @@ class NamedScopes:
 
     @contextmanager
     def building(self) -> Iterator[None]:
-        """Nested in the current scope, which is restored on exit."""
+        """While a network is built: its scopes are nested in the current scope, which is restored on exit."""
         self.outer = CURRENT.tables.scope_now
         try:
             yield

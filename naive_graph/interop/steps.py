@@ -1,4 +1,7 @@
-"""What both readers do with the steps of a file: find those that are needed, sort them, check that all are known."""
+"""Steps (nodes of a file), for both importers: find those that are needed, sort them, check that all are supported.
+
+`operand_sources` says which inputs of a step are the operands of the operator of ours that is mapped to it.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ Step = Any  # an OnnxStep or a GraphStep: op, name, label, inputs and outputs (n
 
 
 def find_needed(wanted: Iterable[str], reads: Callable[[str], Iterable[str]]) -> dict[str, None]:
-    """All names that these are computed from, and themselves. reads: the names that one is computed from at once."""
+    """The wanted names, and all that they are computed from. reads: the names that one name is directly computed from."""
     needed = dict.fromkeys(wanted)
     waiting = [*needed]
     while waiting:
@@ -36,7 +39,10 @@ def toposort(steps: Mapping[Any, Step], before: Mapping[Any, Collection[Any]]) -
 
 
 def check_supported(steps: Iterable[Step], why_unsupported: Callable[[Step], str], framework: str) -> None:
-    """Raise UnknownOperatorError, which names all unsupported operators, if there are any."""
+    """Raise UnknownOperatorError, which names all unsupported operators, unless there are none.
+
+    why_unsupported: the reason for a step, empty if it is supported.
+    """
     missing: dict[str, str] = {}
     for step in steps:
         why = why_unsupported(step)
@@ -56,13 +62,14 @@ def check_entries(shape: Sequence[int], what: str) -> None:
 def operand_sources(
     definition: OperatorDef, mapping: ForeignOperator, count: int, opset: int | None
 ) -> dict[str, Sequence[Any]]:
-    """For each operand, by its name, the inputs of a step that it is read from, as positions or Permuted.
+    """Operand name -> the inputs of a step that it is read from, as positions or Permuted.
 
-    count: of the step's inputs. If there are more inputs than operands, the first operand has them all.
+    Inputs that give a property (such as the axes of a reduction) are no operands. count: how many inputs the step has.
+    If there are more of them than operands, the first operand takes them all.
     """
-    homes = [home.position for home in mapping.homes(opset).values() if isinstance(home, Input)]
-    properties = {position % count for position in homes if -count <= position < count}
-    rest = [position for position in range(count) if position not in properties]
+    positions = [home.position for home in mapping.homes(opset).values() if isinstance(home, Input)]
+    property_inputs = {position % count for position in positions if -count <= position < count}
+    rest = [position for position in range(count) if position not in property_inputs]
     names = definition.operand_names
     if ALL in (mapping.operands or ()) or (not mapping.operands and len(rest) > len(names)):
         return {names[0]: rest}

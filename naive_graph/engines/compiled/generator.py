@@ -1,4 +1,4 @@
-"""The code generator: turn a plan, after the passes, into LLVM IR text with one entry point, `run`.
+"""The code generator: turn a plan, after the passes, into LLVM IR text.
 
     section of scalars    straight-line code
     section of samples    a loop over blocks of samples: regions of straight-line SIMD code, and between them
@@ -8,8 +8,10 @@ Memory: the array `scalars` has a slot for each scalar that more than one part u
 of BLOCK samples with a line (BLOCK floats) for each row that more than one part uses. All else stays in registers.
 Leaves are read in place: `values` is the array of the Variables' values, and each fed leaf has a pointer and a stride.
 
-`run` calls stages one after the other. A stage of samples can run once for each half of a batch, in two threads: the
-second half has a block of its own, and memory of its own for its sums (`others`). The next stage adds the two sums.
+The text defines a function for each stage (`stage0`, `stage1`, ...); `run`, which calls them in order; and `repeat`,
+which runs many times. A stage of samples can run once for each half of a batch, in two threads: then Python calls the
+stages (plan.py). The second half has a block of its own, and memory of its own for its sums (`others`). The next stage
+adds the sums of both halves.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ from .schedule import ONE, DenseLayer, Outer, Section, Step, operands_of, schedu
 
 BLOCK = 64  # samples of a block: they are computed together
 WIDE = 12  # a scalar dot of more terms calls a kernel: straight-line code would be long
-SHORT_LOOP = 128  # the most operands of a descent's step that becomes a loop in registers, by LLVM's optimiser
+SHORT_LOOP = 128  # most operands of a plan whose `repeat` is a loop in registers: LLVM optimises it as a whole
 PARAMETERS = "ptr %values, ptr %scalars, ptr %base, i64 %count, ptr %kernels, ptr %sums, ptr %terms"
 DECLARED = "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"
 SPLAT = "<8 x i32> zeroinitializer"
@@ -70,17 +72,17 @@ class StraightLineCode(StraightLineFunction):
 
 @dataclass
 class Group:
-    """The memory layout of one group of samples: which line of a block each row has.
+    """The memory layout of one group of samples: which line of a block holds each row's values.
 
-    hidden: the number of samples if they come from the graph, 0 if they are fed. block: samples of a block. stay:
-    whether each block has memory of its own (else all use the same). slots: row -> line; free: lines to use again;
+    hidden: the number of samples if they come from the graph, 0 if they are fed. block: samples of a block. own_memory:
+    whether each block has memory of its own (else all share one block's). slots: row -> line; free: lines to use again;
     size: lines of a block. lines: rows wanted for every sample -> their line in the results. fed: leaves that are fed.
     totals: how many sums are added in the order of the samples; their terms are stored until all samples have run.
     """
 
     hidden: int
     block: int
-    stay: bool
+    own_memory: bool
     slots: dict[int, int] = field(default_factory=dict)
     free: list[int] = field(default_factory=list)
     size: int = 0
@@ -88,7 +90,8 @@ class Group:
     fed: list[int] = field(default_factory=list)
     totals: int = 0
 
-    def take(self, row: int) -> int:
+    def assign_line(self, row: int) -> int:
+        """Give the row a free line, or a new one."""
         self.slots[row] = slot = self.free.pop() if self.free else self.size
         self.size += slot == self.size
         return slot
@@ -102,16 +105,16 @@ class Generator:
     """Generates the LLVM IR of a plan: str(generator) is the text.
 
     wanted: rows of results. carried: leaves that are set, after a run, to the wanted rows but the first (loop-carried
-    values). Attributes that the caller uses: `slots` and `size` of the scalars; `initial`, the numbers that slots hold
-    at first; `pointers`, the names of the entries of the argument array of `run`; `group`, `steps`, `stages`;
-    `in_registers`, whether `repeat` is a loop that keeps the carried values in registers.
+    values). Attributes that the caller uses: `slots` and `size` of the scalars; `initial`, (slot, number) pairs to be
+    set before the first run; `fed_rows`; `group`, `sections`, `steps`, `stages`; `in_registers`, whether `repeat` keeps
+    the carried values in registers. `pointers` names the entries of the functions' argument array, `packed`.
     """
 
     def __init__(self, ir: IR, wanted: Sequence[int], carried: Sequence[int] = ()) -> None:
         self.ir, self.wanted, self.carried = ir, [row for row in wanted if not ir.groups[row]], carried
         self.kinds, self.groups = ir.kinds.tolist(), ir.groups.tolist()
         self.declared: dict[str, str] = {}
-        self.alone, self.many = Module(1, self.declared, fast=True), Module(LANES, self.declared)
+        self.scalar_module, self.vector_module = Module(1, self.declared, fast=True), Module(LANES, self.declared)
         self.parts: list[str] = []
         self.tables: dict[tuple[int, ...], str] = {}
         self.constants = ir.constants
@@ -262,7 +265,7 @@ class Generator:
         return main
 
     def _call(self, name: str, arguments: str) -> str:
-        """The instruction that calls a kernel from the current stage function."""
+        """The instruction that calls a kernel (kernels.py) from the current stage function."""
         address = self.main.at("%kernels", PLACE[name], "ptr")
         return f"call void {self.main.let(f'load ptr, ptr {address}')}({arguments})"
 
@@ -275,7 +278,7 @@ class Generator:
 
     def _scalars(self, part: Section) -> None:
         user, rows = (part.stage, 0, 0), part.rows.tolist()
-        code = StraightLineCode(self.alone, f"part{len(self.parts)}", PARAMETERS)
+        code = StraightLineCode(self.scalar_module, f"part{len(self.parts)}", PARAMETERS)
         value_of: dict[int, Any] = {}
         for row in rows:
             value_of[row] = (
@@ -307,20 +310,20 @@ class Generator:
 
     def _emit_wide_row(self, code: StraightLineCode, row: int) -> Any:
         """Emit a long scalar dot as a kernel call over tables of slots."""
-        slots = [self._held(operand) for operand in self.ir.of(row)]
+        slots = [self._slot_for_kernel(operand) for operand in self.ir.of(row)]
         arguments = f"ptr {self.table(slots[::2])}, ptr {self.table(slots[1::2])}, i64 {len(slots) // 2}"
         return Emitted(code, code.written(f"call double {code.kernel('dot')}(ptr %scalars, {arguments})"))
 
-    def _number(self, value: float) -> int:
+    def _constant_slot(self, value: float) -> int:
         if value not in self.numbers:
             self.numbers[value] = self._reserve_slots(1)
             self.initial.append((self.numbers[value], value))
         return self.numbers[value]
 
-    def _held(self, row: int) -> int:
-        """The slot of a scalar that a kernel reads; a leaf's value is copied there before the run."""
+    def _slot_for_kernel(self, row: int) -> int:
+        """The slot of a scalar that a kernel reads; the first stage copies a leaf's value there. NONE stands for 1."""
         if row == NONE:
-            return self._number(1.0)
+            return self._constant_slot(1.0)
         if row not in self.slots:
             slot = self._slot(row)
             if self._is_leaf(row):
@@ -341,7 +344,7 @@ class Generator:
         constant_rows = [ONE] if any(ONE in step.inputs for step in steps if isinstance(step, DenseLayer)) else []
         for row in (*leaves, *constant_rows):
             if row not in group.slots:
-                group.take(row)
+                group.assign_line(row)
         sums, totals = self.accumulated[section], [row for row in part.rows.tolist() if self.kinds[row] == TOTAL]
         registers = LANES * (len(sums) + LANES) if sums else 0  # a vector for each sum, and padding
         accumulators = self._reserve_slots(registers)
@@ -361,7 +364,7 @@ class Generator:
             left = main.let(f"sub i64 {stop}, {i}")
             less = main.let(f"icmp slt i64 {left}, {group.block}")
             count = main.let(f"select i1 {less}, i64 {left}, i64 {group.block}")
-            lane = i if group.stay else own_block
+            lane = i if group.own_memory else own_block
             base = main.at(f"%lanes{number}", main.let(f"mul i64 {lane}, %size{number}"))
             terms = main.at(f"%terms{number}", main.let(f"mul i64 {i}, {len(totals)}"))
             done = main.let(f"sub i64 {i}, {start}")
@@ -422,7 +425,7 @@ class Generator:
                 if self.groups[row] == section[1] and (
                     self.users[row] - {(*section, index)} or not isinstance(step, list)
                 ):
-                    group.take(row)
+                    group.assign_line(row)
             if isinstance(step, list):
                 calls.append(self._region(step, group, (*section, index), accumulators, totals))
             elif isinstance(step, DenseLayer):
@@ -504,7 +507,7 @@ class Generator:
         self, rows: list[int], group: Group, user: tuple[int, int, int], accumulators: int, totals: list[int]
     ) -> tuple[str, str]:
         """Emit a region: straight-line vector code in a loop over the block's samples, eight at a time."""
-        code = StraightLineCode(self.many, f"part{len(self.parts)}", PARAMETERS)
+        code = StraightLineCode(self.vector_module, f"part{len(self.parts)}", PARAMETERS)
         value_of: dict[int, Any] = {}
         summed = {row: accumulators + LANES * index for index, row in enumerate(self.accumulated[user[:2]])}
         for row in rows:
@@ -514,11 +517,11 @@ class Generator:
                 continue
             if kind == TOTAL:
                 term = code.dot(self._pairs(code, row, value_of, group))
-                self._keep(code, "terms", totals.index(row) * group.block, term)
+                self._store_samples(code, "terms", totals.index(row) * group.block, term)
                 continue
             value_of[row] = self._compute_row(code, row, value_of, group)
             if row in group.slots and self.users[row] - {user}:
-                self._keep(code, "base", group.slots[row] * group.block, value_of[row])
+                self._store_samples(code, "base", group.slots[row] * group.block, value_of[row])
             code.forget_old_results()
         head = [
             f'define internal void @"{code.name}"({PARAMETERS}) {{', "entry:", "br label %loop", "loop:",
@@ -531,7 +534,7 @@ class Generator:
         self.parts.append("\n  ".join([*head, *code.lines, *foot, "done:", "ret void"]) + "\n}\n")
         return code.name, "ptr %values, ptr %scalars, ptr {base}, i64 {count}, ptr %kernels, ptr {sums}, ptr {terms}"
 
-    def _keep(self, code: StraightLineCode, array: str, line: int, value: Any) -> None:
+    def _store_samples(self, code: StraightLineCode, array: str, line: int, value: Any) -> None:
         """Store a vector of samples to a line of an array: the block, or the terms of totals."""
         address = code.line(f"getelementptr double, ptr %{array}, i64 {line}").name
         address = code.line(f"getelementptr double, ptr {address}, i64 %i").name
@@ -579,8 +582,11 @@ class Generator:
         return code.leaf("scalars", self._slot(row))
 
     def _loop_in_registers(self) -> str:
-        """The function `repeat` of a few scalars: through memory, each step would wait for the last one's stores."""
-        code = StraightLineCode(self.alone, "repeat", PARAMETERS)
+        """The function `repeat` of a short plan, with the carried values in registers.
+
+        In memory, each step would wait for the stores of the one before.
+        """
+        code = StraightLineCode(self.scalar_module, "repeat", PARAMETERS)
         f = FunctionWriter("define void @repeat(ptr %packed, i64 %steps, ptr %history)")
         for index, name in enumerate(("values", "scalars")):
             f.do(f"%{name} = load ptr, ptr {f.at('%packed', index, 'i64')}")
@@ -607,7 +613,7 @@ class Generator:
         for position, row in enumerate(self.wanted):
             source = self.ir.sources.get(row)
             if row in self.constants:
-                self.main.store(self.alone.literal(self.constants[row]), "%out", position)
+                self.main.store(self.scalar_module.literal(self.constants[row]), "%out", position)
             elif isinstance(source, int):
                 from_values.append((position, source))
             else:
@@ -622,7 +628,7 @@ class Generator:
         for numbers, name in self.tables.items():
             entries = ", ".join(f"i32 {entry}" for entry in numbers or [0])
             tables.append(f"{name} = internal constant [{max(1, len(numbers))} x i32] [{entries}]")
-        functions = link_modules(self.alone, self.many)
+        functions = link_modules(self.scalar_module, self.vector_module)
         definitions = functions.replace('"', "")
         declared = [] if DECLARED.partition("(")[0] in definitions else [DECLARED]
         stages = [str(stage) for stage, _ in self.stages]

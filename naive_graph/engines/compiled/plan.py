@@ -1,7 +1,7 @@
 """The runtime of a compiled plan: its machine code with its memory, as a Program runs it.
 
-One call at a time uses the memory. A call that Ctrl-C interrupted leaves it fit for the next one,
-which feeds everything again.
+The memory is for one call at a time. After a call that Ctrl-C interrupted it can be used again, as the
+next call sets all inputs anew.
 
 Large batches run in two halves, in parallel if there are two cores. Whether they do depends
 on the plan and on the number of samples, never on the cores, so results are reproducible to
@@ -29,8 +29,8 @@ from .generator import Generator
 from .schedule import ONE, DenseLayer, Outer, Section
 
 Array = Any  # a NumPy array
-LINE = 64  # bytes of a cache line
-HALVED = 10_000_000  # multiply-adds from which a run is halved: some 0.5 ms, ten times the start of a thread
+LINE = 64  # bytes in a cache line
+HALVED = 10_000_000  # least multiply-adds of a run that is halved: some 0.5 ms, ten times what a thread needs to start
 
 
 class Runnable:
@@ -46,7 +46,7 @@ class Runnable:
     out: Array
     samples: Sequence[int] = (1,)  # of each group
     reach: int  # the length that the array of leaf values must have
-    arguments: Array  # the addresses that the code takes; the first is that of the array of leaf values
+    arguments: Array  # addresses and numbers that the code takes; the first is the address of the leaf values
     packed: int  # the address of `arguments`
     call: Callable[..., None]  # runs the code, given `packed`
 
@@ -60,7 +60,7 @@ class Runnable:
             self.scalars[self.place(row)] = number
 
     def held(self, row: int) -> float:
-        """The value of such a leaf."""
+        """The value of a leaf that `put` set."""
         return float(self.scalars[self.place(row)])
 
     def set_source(self, source: Any) -> None:
@@ -133,7 +133,10 @@ class CompiledPlan(Runnable):
 
     def set_samples(self, samples: Sequence[int]) -> None:
         """Allocate memory for so many samples of each group; inputs must be fed again afterwards."""
-        made, self.samples = self.generator, [0] * len(samples)  # after a Ctrl-C in here all is allocated anew
+        made, self.samples = (
+            self.generator,
+            [0] * len(samples),
+        )  # if a Ctrl-C comes in here, the next call allocates again
         widths = {number: -(-samples[number] // group.block) * group.block for number, group in made.group.items()}
         middles = {number: -(-widths[number] // group.block // 2) * group.block for number, group in made.group.items()}
         self.halves = multiply_adds(self.ir, samples) >= HALVED and all(
@@ -152,10 +155,10 @@ class CompiledPlan(Runnable):
             count, width = samples[number], widths[number]
             self.outs[number] = self.out[first:end].reshape(len(group.lines), width)
             self.feeds[number] = np.zeros((len(group.fed), 2), np.int64)
-            self.lanes[number] = self._lanes(number, width if group.stay else group.block * (1 + self.halves))
+            self.lanes[number] = self._lanes(number, width if group.own_memory else group.block * (1 + self.halves))
             packed += [self.lanes[number], self.out[first:], self.feeds[number], np.empty(group.totals * width)]
             packed += [count, width, middles[number] if self.halves else count, group.size]
-        self.kept = packed
+        self.kept = packed  # keeps the arrays alive: the code has their addresses
         numbers = [argument.ctypes.data if hasattr(argument, "ctypes") else argument for argument in packed]
         self.arguments = np.array(numbers, np.int64)
         self.packed = self.arguments.ctypes.data

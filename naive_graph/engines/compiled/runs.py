@@ -3,8 +3,8 @@
     level 1   sin sin sin | exp exp        rows of one level do not depend on each other,
     level 2   mul mul mul mul | add        so they run in any order
 
-The kernels of a rule are compiled once and serve all plans. So a plan of any size runs immediately, and gives the same
-bits as its compiled code.
+The kernels of a rule are compiled when a plan first uses it (and cached on disk), and serve all plans. So no plan, of
+whatever size, waits for code of its own. The results have the same bits as those of the plan's compiled code.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ class LevelRuns(Runnable):
     """A plan without samples, executed in level runs. Parameters and results are those of `CompiledPlan`.
 
     places: the index of each row's value in `scalars`. Leaves come first, and behind them a 1, for a missing factor.
-    runs: four numbers for each run: its shape, the place of its first
-    row, its number of rows, and where their operands begin in `index`. shapes: (kind, number of operands).
+    runs: four numbers for each run: the number of its shape, the place of its first row, its number of rows, and where
+    their operands begin in `index`. shapes: (kind, number of operands).
     """
 
     def __init__(self, ir: IR, wanted: Sequence[int], carried: Sequence[int] = ()) -> None:

@@ -76,12 +76,12 @@ class Library:
     def __init__(self, code: bytes) -> None:
         llvm = llvmlite()
         nothing = llvm.parse_assembly("")
-        self._engine = llvm.create_mcjit_compiler(nothing, _new_machine())  # which goes when the engine goes
+        self._engine = llvm.create_mcjit_compiler(nothing, _new_machine())  # freed with the engine
         self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         self._engine.finalize_object()
 
     def address(self, name: str) -> int:
-        """Where the function starts. The address is good for as long as the library is held.
+        """The address of the function. It is valid as long as something refers to the library.
 
         Raises LookupError if there is no function of that name.
         """
@@ -93,13 +93,13 @@ class Library:
 
     def __del__(self, lock: Any = LOCK, ends: Any = sys.is_finalizing, held: Any = defer_sigint) -> None:
         with nullcontext() if ends() else held(), lock:
-            self.__dict__.clear()  # and the engine goes; when Python ends a global may be gone
+            self.__dict__.clear()  # frees the engine; the parameters stand for globals, which may be gone at exit
 
     def function(self, name: str, restype: Any, argtypes: Sequence[Any]) -> Callable[..., Any]:
         """The function, to be called with Python's numbers and ctypes' pointers.
 
         restype, argtypes: ctypes' types, such as c_double; None for no result.
-        The interpreter lock is let go while it runs.
+        Python's global lock is released while it runs.
         """
         function = ctypes.CFUNCTYPE(restype, *argtypes)(self.address(name))
         function.library = self  # type: ignore[attr-defined]
@@ -112,11 +112,11 @@ def compiled(
     """The library of this text: from memory, from disk, or compiled now.
 
     ir_text: LLVM's assembly, or a function that writes it when it is needed.
-    key: a text that stands for ir_text and is quicker to have; without it,
-    ir_text itself. Two texts must never share a key.
-    optimised: let LLVM rearrange loops and calls, unless it would take too long for a Ctrl-C to wait for; straight
-    code gains nothing by it. quick: be done soon; the code takes longer then.
-    Raises NotCompilable for a text that takes too long in any case.
+    key: a short text that identifies ir_text in the caches, so that ir_text need not be written;
+    by default ir_text itself. Two texts must never share a key.
+    optimised: run LLVM's optimiser, unless the text is too long for it (nothing can interrupt LLVM, so a Ctrl-C would
+    wait); straight-line code gains nothing by it. quick: compile fast, to slower code.
+    Raises NotCompilable for a text that is too long in any case.
 
     >>> library = compiled("define double @half(double %x) { %y = fmul double %x, 0.5 ret double %y }")
     >>> library.function("half", ctypes.c_double, [ctypes.c_double])(3.0)
@@ -256,7 +256,7 @@ def _new_machine(effort: int = 1) -> Any:
 
 @once
 def _here() -> str:
-    """Everything that compiled code depends on besides its text: LLVM's version and the processor."""
+    """What compiled code depends on besides its text: the version of llvmlite, and the processor with its features."""
     llvm = llvmlite()  # first: it says what to install
     import llvmlite as package
 
@@ -273,14 +273,14 @@ def place(column: Any) -> int:
 
 # Nothing interrupts LLVM, and a Ctrl-C waits for its end. Without its optimiser it takes some 15 us for an instruction,
 # and as much for a few operands of a call. The optimiser takes some ten times as long.
-MOST, MOST_QUICK = 50_000, 400_000  # instructions: some 0.7 s; and some 3 s, which are waited for in a thread
+MOST, MOST_QUICK = 50_000, 400_000  # instructions: some 0.7 s; and, compiled quickly, some 3 s
 MOST_OPTIMISED = 8_000  # some 0.7 s
 CALL = re.compile(r"call [^@\n]*@[^(\n]+\(([^\n]*)\)")
 OPERAND = 4  # an operand of a call is as much work as so many instructions
 
 
 def check(text: str, most: int = MOST) -> None:
-    """Raise NotCompilable where even without its optimiser LLVM would take too long."""
+    """Raise NotCompilable if LLVM would take too long even without its optimiser."""
     instructions = estimate_cost(text)
     if instructions > most:
         raise NotCompilable(

@@ -1,4 +1,12 @@
-"""Translate expressions of the Python subset (`python.py`) to LLVM instructions."""
+"""Translate expressions of the Python subset (`python.py`) to LLVM instructions.
+
+Every intermediate value gets a name of its own; variables are stack slots. For xs[i] + 1.0:
+
+    %t.2 = load i64, ptr %i.1
+    %t.3 = getelementptr double, ptr %xs, i64 %t.2
+    %t.4 = load double, ptr %t.3
+    %t.5 = fadd double %t.4, 0x3FF0000000000000
+"""
 
 from __future__ import annotations
 
@@ -107,7 +115,7 @@ class ExpressionTranslator(FunctionBuilder):
         return Typed(test, "i1")
 
     def of_BoolOp(self, node: ast.BoolOp) -> Typed:
-        """A question as a value; of numbers Python would give one of them."""
+        """`and` and `or` as a value, 1 or 0. (Python would give the value of one operand.)"""
         return self.of_IfExp(ast.IfExp(node, ast.Constant(1), ast.Constant(0)))
 
     def of_IfExp(self, node: ast.IfExp) -> Typed:

@@ -1,10 +1,11 @@
 """Vectorised exp, log, log1p, sin, cos and tanh: branch-free code for eight numbers at once.
 
-The C library computes one number at a time. Here each function is an argument
-reduction to a small interval and a polynomial on it, without a branch: 1 to 2 ns
-a number, and within 2 units in the last place of the true value. Coefficients and
-reductions: FDLIBM (Sun Microsystems, 1993) for log and sin, Cephes (Moshier) for
-tanh, Taylor's series for exp.
+The C library computes one number at a time. Here each function reduces its argument
+to a small interval, and evaluates a polynomial (for tanh, a quotient of two) there,
+without a branch: 1 to 2 ns a number, and within 2 units in the last place of the true
+value. Coefficients and reductions: FDLIBM (Sun Microsystems, 1993) for log, sin and
+cos, Cephes (Moshier) for tanh, Taylor's series for exp. Beyond LARGEST_ANGLE, sin and
+cos call the C library.
 
 The functions take and return registers (`emit.Emitted`); `x.writer` emits the instructions.
 """
@@ -33,7 +34,7 @@ LN2_HIGH, LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 ROOT = 0x3FE6A09E667F3BCD  # the bits of sqrt(1/2)
 LOG = (6.666666666666735130e-01, 3.999999999940941908e-01, 2.857142874366239149e-01, 2.222219843214978396e-01,
        1.818357216161805012e-01, 1.531383769920937332e-01, 1.479819860511658591e-01)  # fmt: skip
-HALF_PI = (-1.5707963267948966, -6.123233995736766e-17, 1.4973849048591833e-33)
+HALF_PI = (-1.5707963267948966, -6.123233995736766e-17, 1.4973849048591833e-33)  # their sum is -pi/2
 
 
 def exp(x: Emitted) -> Any:

@@ -1,4 +1,4 @@
-"""Read an ONNX file's tensors (TensorProto) as NumPy arrays: all numeric types, also from external data files."""
+"""Read an ONNX file's tensors (TensorProto) as NumPy arrays: numbers and truth values, also from external files."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ Pair = tuple[int, int]  # an extent in the one file, and in the other
 
 
 class SizeMustStayFixed(Exception):
-    """A size cannot be left open."""
+    """Raised if a size cannot be left open."""
 
 
 def write_with_dynamic_axes(network: ImportedNetwork, present: Sizes, write: Callable[[Sizes], Written]) -> Written:
@@ -49,7 +49,10 @@ def write_with_dynamic_axes(network: ImportedNetwork, present: Sizes, write: Cal
 
 
 def _merge_files(files: Sequence[Written], open_: Mapping[str, Pair]) -> Written:
-    """Merge two files of different sizes: what differs is computed from the inputs' shapes. Raises FixedSize."""
+    """Merge two files of different sizes: what differs is computed from the inputs' shapes.
+
+    Raises SizeMustStayFixed.
+    """
     (model_builder, graph), (other_builder, other) = files
     stored, others = ({tensor.name: tensor for tensor in proto.initializer} for proto in (graph, other))
     functions, changed = ([*builder.functions.values()] for builder in (model_builder, other_builder))
@@ -77,7 +80,7 @@ def _merge_files(files: Sequence[Written], open_: Mapping[str, Pair]) -> Written
 
 
 def _make_function_dynamic(function: Any, other: Any) -> None:
-    """Replace the sizes that differ in a local function by -1. Raises an error unless Reshapes read them."""
+    """Replace the sizes that differ in a local function by -1. Raises SizeMustStayFixed unless a Reshape reads them."""
     if len(function.node) != len(other.node) or function.name != other.name:
         raise SizeMustStayFixed
     numbers = DynamicNumbers({}, function.node)
@@ -95,7 +98,7 @@ class DynamicNumbers:
         self.axes, self.readers, self.nodes = axes, [*readers], list[NodeProto]()
 
     def replace(self, tensor: Any, other: Any) -> Any:
-        """Return the tensor to store instead; None if nodes compute it. Raises FixedSize."""
+        """Return the tensor to store instead; None if nodes compute it. Raises SizeMustStayFixed."""
         name, one, two = tensor.name, numpy_helper.to_array(tensor), numpy_helper.to_array(other)
         if one.ndim != two.ndim:
             raise SizeMustStayFixed

@@ -63,8 +63,8 @@ def to_onnx(what: Any, path: str | os.PathLike[str], *, dtype: str = "float32", 
     which become the results; what from_onnx or from_tensorflow gave; a Model, whose parameters
     become results; or a Sequential. dtype: "float32" or
     "float64". opset: from 18 to 26, by default 24. Parameters become initializers
-    with their names, inputs stay inputs. Raises ExportError, which lists
-    everything that cannot be exported.
+    with their names, inputs stay inputs. Raises ExportError, which names
+    what cannot be exported (of many things the first ten).
 
     >>> import tempfile
     >>> from naive_graph import LeafNode
@@ -124,7 +124,7 @@ def _write_graph(model_builder: ModelBuilder, target: Any) -> GraphProto:
 
 
 def _own_name(result: TensorNode | Node) -> str:
-    """The name that a result was given; empty for a scalar leaf, whose value leaves as a copy of another name."""
+    """The name that the user gave a result, else empty; empty for a scalar leaf, too: its output is a copy."""
     if isinstance(result, TensorNode):
         return result.given_name or ""
     return result.name or "" if isinstance(result, Operator) else ""
@@ -178,7 +178,7 @@ class NodeWriter:
         self.scalars: dict[Tables, dict[int, Value]] = {}  # values of rows
 
     def write_or_raise(self, nodes: Sequence[TensorNode | Node]) -> list[Value]:
-        """Write nodes and return their values. Raises ExportError that names all that cannot be exported."""
+        """Write nodes and return their values. Raises ExportError, which names what cannot be exported."""
         values = self.write_all(nodes)
         if self.refused:
             reasons = [*self.refused]

@@ -1,4 +1,9 @@
-"""The graph that is written: values whose arithmetic writes ONNX nodes, and builders of graphs and local functions."""
+"""Write an ONNX graph by tracing: arithmetic on a `Value` writes nodes, which a `GraphBuilder` collects.
+
+A rule such as `softplus` is plain Python over numbers; called with Values, it writes its operators'
+nodes. A `Value` can be read in several entry types and axis orders: a Cast or Transpose is written
+when a reader first needs it. `graph` and `function` turn what was written into protobuf messages.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +29,7 @@ Extents = Sequence[Any]  # integers, or names of dynamic dimensions
 
 
 def unique_name(used: dict[str, int], name: str) -> str:
-    """Reserve and return the name, or the first free one that a number behind it makes."""
+    """Reserve and return the name; if it is in use, with the first free number appended: `y`, `y_1`, `y_2`."""
     while count := used.get(name, 0):
         used[name] = count + 1
         name = f"{name}_{count}"
@@ -33,13 +38,14 @@ def unique_name(used: dict[str, int], name: str) -> str:
 
 
 class ExportRefused(Exception):
-    """Raised for something that cannot be exported: says what it is, and how to fix it."""
+    """Raised for something that cannot be exported; the text says what it is, and how to fix it."""
 
 
 class Value(Arithmetic):
     """A tensor of a graph that is being written. Arithmetic on it writes nodes, so rules run on it as on an array.
 
-    exact: whether it holds integers, which keep an integer type where operators allow it.
+    exact: whether it holds integers, which keep an integer type where operators allow it. forms: the names under which
+    it was written so far, by (entry type, axis order).
     """
 
     __array_ufunc__: Any = None  # so that NumPy arrays defer to this class's operators
@@ -164,7 +170,7 @@ class TransposedValue(Value):
 
 
 class InputValue(Value):
-    """An input of the graph. Its first reader decides whether it holds integers, so that indices do."""
+    """An input of the graph. kind: its entry type; if None, its first reader decides, so that indices are integers."""
 
     def __init__(self, builder: GraphBuilder, shape: Iterable[Any], label: str, kind: int | None = None) -> None:
         super().__init__(builder, shape, label)
@@ -227,7 +233,7 @@ class ArrayFunctions:
         return self.where((rest == 0.0) | ((rest < 0.0) == (b < 0.0)), rest, rest + b)
 
     def arctan2(self, a: Any, b: Any) -> Any:
-        left, below = ((value < 0.0) | (1.0 / value < 0.0) for value in (b, a))  # of -0.0, too
+        left, below = ((value < 0.0) | (1.0 / value < 0.0) for value in (b, a))  # 1 / value < 0: also for -0.0
         right = self.where((a == 0.0) & (b == 0.0), a, self.arctan(a / b))
         return self.where(left, right + self.where(below, -math.pi, math.pi), right)  # -0.0 + 0.0 would be 0.0
 
@@ -278,9 +284,9 @@ class GraphBuilder:
         self.nodes: list[NodeProto] = []
         self.fed: list[InputValue] = []
         self.weights: list[TensorProto] = []
-        self.taken: dict[str, int] = {}  # names of values
-        self.called: dict[str, int] = {}  # names of nodes
-        self.given: set[str] = set()  # names of results
+        self.taken: dict[str, int] = {}  # names of values in use
+        self.called: dict[str, int] = {}  # names of nodes in use
+        self.given: set[str] = set()  # names of outputs
         self.constants: dict[Any, StoredValue] = {}
 
     def constant(self, value: Any) -> Value:
@@ -308,8 +314,8 @@ class GraphBuilder:
         """Write one node; inputs are cast and transposed to what the operator takes.
 
         operands: values, numbers or arrays, or None for an input that is left out.
-        shapes: of the results. orders: how the axes of an input stand there, by
-        position. turned: how those of the results do. domain: of a local function.
+        shapes: of the results. orders: by position, the order of axes in which the operator reads an input. turned: the
+        order of axes in which each result comes out. domain: of a local function.
         """
         floats = [(self.real, self.real)], [self.real]
         kinds, result_kinds = floats if domain else entry_types(operator, self.opset, self.real)
@@ -369,7 +375,10 @@ class GraphBuilder:
         return self.emit(operator, values, [shape], label, scope=scope, **more)[0]
 
     def rule(self, rule: Rule, operands: Sequence[Any], label: str = "", scope: str = "") -> Value:
-        """Write a scalar rule elementwise: as one operator, or as a call of its local function. Raises Refused."""
+        """Write a scalar rule elementwise: as one operator, or as a call of its local function.
+
+        Raises ExportRefused.
+        """
         name = onnx_name(rule, self.opset)
         if name is None:
             values = [self.value(operand) for operand in operands]
@@ -440,7 +449,10 @@ def onnx_name(rule: Rule, opset: int) -> str | None:
 
 
 def _rule_function(model_builder: ModelBuilder, rule: Rule, count: int) -> str:
-    """Write a scalar rule that ONNX lacks as a local function, once, and return its name. Raises Refused."""
+    """Write a scalar rule that ONNX lacks as a local function, once, and return its name.
+
+    Raises ExportRefused.
+    """
     key = rule.name, count
     if key not in model_builder.named:
         builder = GraphBuilder(model_builder, inside=True)

@@ -1,6 +1,8 @@
-"""Export rules: a tensor operator's call as one ONNX node; a node without a call by its kind; a Sequential's layers.
+"""Export rules: write a call of a tensor operator as one ONNX node; a node without a call; a Sequential's layers.
 
-By default an operator's import mapping is inverted; where that does not suffice there is an `export_rule`.
+Each operator carries a mapping that says how its ONNX counterpart is imported (`onnx=Onnx(...)`). On export this
+mapping is inverted: operands become inputs, properties become attributes or constant inputs. Where that does not
+suffice, because ONNX wants other axes, ranks or attributes, an `export_rule` changes the node before it is written.
 """
 
 from __future__ import annotations
@@ -61,12 +63,21 @@ from .export_graph import (
     graph,
 )
 
-TURNED = ("data_format", "axis")  # properties that ONNX fixes: operands are transposed to fit
-ORDERED = {("matmul", "transpose_a"), ("matmul", "transpose_b")}  # properties that ONNX lacks: operands are transposed
-UNREAD = ("GlobalLpPool", "Swish")  # operators that onnxruntime lacks
-SINGLE = ("MeanVarianceNormalization",)  # defined with single-precision constants
-STANDS_FOR = {"strides": "pool"}  # our default for None, where ONNX's default differs
-ROWS = {"minimum": "reduce_min", "mul": "reduce_prod", "logsumexp": "reduce_logsumexp"}  # all others: reduce_max
+LAYOUT_PROPERTIES = ("data_format", "axis")  # properties that ONNX fixes: operands are transposed to fit
+TRANSPOSING_PROPERTIES = {
+    ("matmul", "transpose_a"),
+    ("matmul", "transpose_b"),
+}  # properties that ONNX lacks: operands are transposed
+NOT_IN_ONNXRUNTIME = ("GlobalLpPool", "Swish")  # operators that onnxruntime lacks
+SINGLE_PRECISION_ONLY = ("MeanVarianceNormalization",)  # defined with single-precision constants
+DEFAULTS_TO = {
+    "strides": "pool"
+}  # property -> the property whose value it has if it is None (ONNX has another default)
+REDUCTION_OPERATORS = {
+    "minimum": "reduce_min",
+    "mul": "reduce_prod",
+    "logsumexp": "reduce_logsumexp",
+}  # rule -> operator; others: reduce_max
 
 
 class NotExpressible(Exception):
@@ -74,6 +85,7 @@ class NotExpressible(Exception):
 
 
 def require_fit(fits: Any) -> None:
+    """Raise NotExpressible unless the condition holds."""
     if not fits:
         raise NotExpressible
 
@@ -81,7 +93,8 @@ def require_fit(fits: Any) -> None:
 class ExportedOperator:
     """A call as one ONNX node: inputs by position, the order of their axes, and attributes.
 
-    Made from a row's mapping, the operands' values, and the properties; shapes are those of the results. Raises Unfit.
+    Made from a row's mapping, the operands' values, and the properties; shapes are those of the results.
+    Raises NotExpressible.
     """
 
     def __init__(
@@ -99,8 +112,11 @@ class ExportedOperator:
         self._check()
 
     def emit(self, turned: Sequence[Order | None] = (), onnx_shape: Extents | None = None) -> list[Value]:
-        """Write the node. turned: the order of axes in which the results come out. onnx_shape: the shape of its one
-        result there, if that is another; a Reshape follows."""
+        """Write the node, and return its results.
+
+        turned: for each result the order of axes in which ONNX gives it. onnx_shape: the shape of the only result in
+        ONNX; if it is another than here, a Reshape follows.
+        """
         inputs = [self.inputs.get(position) for position in range(max(self.inputs, default=-1) + 1)]
         more: dict[str, Any] = {"orders": self.orders, "turned": turned, "attributes": self.attributes}
         if onnx_shape is None or tuple(onnx_shape) == tuple(self.shapes[0]):
@@ -128,12 +144,12 @@ class ExportedOperator:
         lists: dict[int, dict[int, Any]] = {}
         for name, value in properties.items():
             home = homes.get(name)
-            if value is None and name in STANDS_FOR:
-                value = properties[STANDS_FOR[name]]
+            if value is None and name in DEFAULTS_TO:
+                value = properties[DEFAULTS_TO[name]]
             if home is None:
-                require_fit(_is_same(value, row.by_name[name].default) or (row.name, name) in ORDERED)
+                require_fit(_is_same(value, row.by_name[name].default) or (row.name, name) in TRANSPOSING_PROPERTIES)
             elif isinstance(home, Fixed):
-                require_fit(name in TURNED or _is_same(value, home.value))
+                require_fit(name in LAYOUT_PROPERTIES or _is_same(value, home.value))
             elif isinstance(home, Attribute):
                 self._place_attribute(home, value)
             elif isinstance(home, Input) and isinstance(home.adapt, ListElement):
@@ -158,11 +174,14 @@ class ExportedOperator:
             self.attributes[name] = _fit_type(attribute, self.schema.attributes[name].type)
 
     def _check(self) -> None:
-        """Check inputs against the operator's schema. Raises Unfit."""
+        """Check inputs against the operator's schema. Raises NotExpressible."""
         formal, real = self.schema.inputs, self.builder.real
         kinds, _ = entry_types(self.operator, self.builder.opset, real)
         variadic = bool(formal) and formal[-1].option == type(formal[-1].option).Variadic
-        require_fit(self.operator not in (UNREAD if real == TensorProto.FLOAT else (*UNREAD, *SINGLE)))
+        require_fit(
+            self.operator
+            not in (NOT_IN_ONNXRUNTIME if real == TensorProto.FLOAT else (*NOT_IN_ONNXRUNTIME, *SINGLE_PRECISION_ONLY))
+        )
         require_fit(variadic or max(self.inputs, default=-1) < len(formal))
         for position, parameter in enumerate(formal):
             require_fit(parameter.option != type(parameter.option).Single or position in self.inputs)
@@ -174,7 +193,7 @@ def _is_same(one: Any, other: Any) -> bool:
 
 
 def _fit_type(value: Any, kind: Any) -> Any:
-    """A number in the type of an attribute."""
+    """Convert a number to the type of an attribute. Raises NotExpressible if an integer is needed and it is none."""
     if kind == AttributeProto.INT:
         require_fit(float(value).is_integer())
         return int(value)
@@ -337,7 +356,7 @@ def _recurrent(exported: ExportedOperator) -> list[Value]:
 
 
 def export_node(builder: GraphBuilder, node: TensorNode, value: Of) -> Value:
-    """Write a node that no operator's call made, by its kind. Raises Refused."""
+    """Write a node that no operator's call made, by its kind. Raises ExportRefused."""
     if isinstance(node, TransformNode):
         return _export_transform(builder, node, value(node.sources[0]))
     if isinstance(node, LinearNode):
@@ -413,7 +432,7 @@ def _export_reduction(builder: GraphBuilder, node: ReductionNode, source: Value)
     if node.rule == "argmax":
         flat = builder.reshape(transposed, (*shape, int(np.prod([source.shape[axis - 1] for axis in axes_of.dropped]))))
         return builder.emit("ArgMax", [flat], [shape], attributes={"axis": len(shape), "keepdims": 0})[0]
-    mappings = TABLE[ROWS.get(node.rule, "reduce_max")].mappings
+    mappings = TABLE[REDUCTION_OPERATORS.get(node.rule, "reduce_max")].mappings
     (name,) = [mapping.operator for mapping in mappings if mapping.framework == "onnx"]
     if not axes:
         return transposed

@@ -178,7 +178,7 @@ def attention(builder: OnnxBuilder, step: OnnxStep) -> Sequence[Any]:
 
 @import_rule("IsNaN", "IsInf")
 def is_nan_or_inf(builder: OnnxBuilder, step: OnnxStep) -> Sequence[Any]:
-    """IsNaN and IsInf."""
+    """IsNaN: x != x. IsInf: x equals infinity, of both signs or of one."""
     x, attributes = builder.operand(step, 0), attributes_of(step)
     if step.op == "IsNaN":
         return [TABLE["not_equal"](x, x, name=step.name)]

@@ -114,8 +114,8 @@ def from_onnx(
     arrays for inputs that must be known beforehand, such as a shape. inputs, outputs:
     names of values in the file to use as inputs or outputs in place of its own;
     everything outside is ignored. parameters: names of the trainable weights;
-    learned; without it those that the file says, or else the weights of products,
-    convolutions, recurrent rows, normalisations and embeddings, but not masks,
+    without it those that the file declares, or else the weights of products,
+    convolutions, recurrent layers, normalisations and embeddings, but not masks,
     angles, scales and running means: `network.summary()` lists both. most: how
     many bytes the file's constants may make in all, besides its weights.
 

@@ -24,7 +24,7 @@ OLDEST = 7  # opset
 OLDEST_OF_ML = 13  # for files that declare none, as they have no standard operators
 FLOAT = onnx.TensorProto.FLOAT
 DEFAULT = ("", "ai.onnx")  # both name ONNX's own operators
-PASSING = ("Cast", "CastLike")  # no-ops here, as all numbers have one type
+PASSING = ("Cast", "CastLike")  # treated as Identity when weights are traced: our tensors have one type
 KIND = "pkg.torch.export.graph_signature.InputSpec.kind"  # PyTorch's metadata key: parameter or buffer
 SEEMS = {  # first bytes -> the format that they indicate
     b"PK": "a zip archive, such as PyTorch's .pt and Keras' .keras", b"\x89HDF": "an HDF5 file, such as Keras' .h5",
@@ -48,8 +48,8 @@ class OnnxContent(NamedTuple):
 def read(source: Any, inputs: Any = None, outputs: Any = None, parameters: Any = None) -> OnnxContent:
     """Parse a path, the bytes of a file, or a ModelProto. Raises ImportModelError.
 
-    inputs, outputs: names of values in it that are given, and asked for, in place
-    of the file's own. parameters: names of the weights that are learned.
+    inputs, outputs: names of values in the file that become the inputs and outputs, in place of its own. parameters:
+    names of the trainable weights; None: find them.
     """
     model, folder = _parse_model(source)
     graph = model.graph

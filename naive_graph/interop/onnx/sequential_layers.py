@@ -1,8 +1,8 @@
-"""A chain of ONNX operators as a Sequential.
+"""Read an ONNX file whose operators form a chain as a Sequential: one layer for each operator.
 
-In the file there is a batch axis, and images are NCHW (channels first).
-Here they are channels last: so images are transposed at the input, and before a dense
-layer flattens them.
+In the file there is a batch axis, and convolution and pooling have channels first (NCHW); here channels are
+last. A Transpose between the two orders adds no layer. If the file flattens images that are channels first, the
+rows of the next dense layer's weights are rearranged.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def sequential_from_onnx(source: Any) -> Sequential:
     reader = LayerReader(content)
     for step in content.steps:
         reader.take(step)
-    reader.tell()
+    reader.check_end()
     network = _make_network(content, reader)
     for mine, weight in zip(network.weights, reader.weights):
         for name, array in weight.items():
@@ -56,7 +56,10 @@ def sequential_from_onnx(source: Any) -> Sequential:
 
 
 class LayerReader:
-    """Walks a chain of operators and collects layers."""
+    """Walks a chain of operators and collects layers.
+
+    last_output: the value that the next operator must read. shape: its shape here, without the batch axis.
+    """
 
     def __init__(self, content: OnnxContent) -> None:
         self.content = content
@@ -65,28 +68,30 @@ class LayerReader:
         self.unrecognised: dict[str, None] = {}
         if len(content.inputs) != 1 or len(content.outputs) != 1 or not content.inputs[0].extents:
             raise ImportModelError("A Sequential has one input, whose shape is known, and one output.")
-        self.at = content.inputs[0].name
-        turned = any(step.op == "Transpose" for step in content.steps[:1])
+        self.last_output = content.inputs[0].name
+        is_transposed = any(step.op == "Transpose" for step in content.steps[:1])
         extents = [extent if isinstance(extent, int) else 0 for extent in content.inputs[0].extents[1:]]
-        ours = SETTINGS in content.said  # whether the layout is channels first at this point:
-        self.first = len(extents) == 3 and not turned and not ours
-        self.shape = (*extents[1:], extents[0]) if self.first else tuple(extents)
+        is_own_export = SETTINGS in content.said
+        # Whether images are channels first at the operator that is read next.
+        self.channels_first = len(extents) == 3 and not is_transposed and not is_own_export
+        self.shape = (*extents[1:], extents[0]) if self.channels_first else tuple(extents)
         self.input_shape = self.shape
 
     def take(self, step: OnnxStep) -> None:
         """Read one operator; unrecognised ones are collected for the error message."""
-        read_layer = READ.get(step.op, _reject_step) if not step.domain else _reject_step
-        follows = step.inputs[:1] == (self.at,) and len(step.outputs) == 1
+        read_layer = LAYER_READERS.get(step.op, _reject_step) if not step.domain else _reject_step
+        follows = step.inputs[:1] == (self.last_output,) and len(step.outputs) == 1
         try:
             is_layer = follows and read_layer(self, step)
         except (SequentialError, KeyError, TypeError, ValueError):  # its sizes or attributes fit no layer
             is_layer = False
         if not is_layer:
             self.unrecognised.setdefault(step.label)
-        self.at = next(iter(step.outputs), "")
+        self.last_output = next(iter(step.outputs), "")
 
-    def tell(self) -> None:
-        if self.at != self.content.outputs[0].name:
+    def check_end(self) -> None:
+        """Raise ImportModelError unless all operators are layers and the last one gives the output."""
+        if self.last_output != self.content.outputs[0].name:
             self.unrecognised.setdefault(f"what comes after {self.content.outputs[0].name!r}")
         if self.unrecognised:
             raise ImportModelError(
@@ -96,9 +101,11 @@ class LayerReader:
             )
 
     def said(self, step: OnnxStep, **usual: Any) -> Any:
-        """Return the step's attributes with these defaults; None if any other attribute is not at its default."""
+        """Return the step's attributes with these defaults; None if another one has a value that no layer can have."""
         attributes = attributes_of(step)
-        odd = {name for name, value in attributes.items() if name in USUAL and value not in USUAL[name]}
+        odd = {
+            name for name, value in attributes.items() if name in ACCEPTED_VALUES and value not in ACCEPTED_VALUES[name]
+        }
         return None if odd - usual.keys() else {**usual, **attributes}
 
     def array(self, step: OnnxStep, place: int) -> Any:
@@ -117,7 +124,8 @@ class LayerReader:
         return True
 
 
-USUAL: dict[str, Any] = {
+# Attributes that no layer has -> the values with which an operator is a layer all the same.
+ACCEPTED_VALUES: dict[str, Any] = {
     "alpha": [1.0], "beta": [1.0], "transA": [0], "group": [1], "ceil_mode": [0], "count_include_pad": [0, 1],
     "auto_pad": ["NOTSET", "VALID"], "dilations": [[1, 1]], "storage_order": [0], "seed": range(2**63),
 }  # fmt: skip
@@ -129,9 +137,9 @@ def _reject_step(reader: LayerReader, step: OnnxStep) -> bool:
 
 def _read_transpose(reader: LayerReader, step: OnnxStep) -> bool:
     perm = attributes_of(step).get("perm")
-    if perm not in ([0, 3, 1, 2], [0, 2, 3, 1]) or (perm == [0, 3, 1, 2]) == reader.first:
+    if perm not in ([0, 3, 1, 2], [0, 2, 3, 1]) or (perm == [0, 3, 1, 2]) == reader.channels_first:
         return False
-    reader.first = not reader.first
+    reader.channels_first = not reader.channels_first
     return True
 
 
@@ -148,7 +156,7 @@ def _read_dense(reader: LayerReader, step: OnnxStep) -> bool:
     if attributes is None or w is None or w.ndim != 2 or (b is None) != (len(step.inputs) < 3):
         return False
     w = w.T if attributes["transB"] else w
-    if reader.first and len(reader.shape) == 3 and len(w) == prod(reader.shape):
+    if reader.channels_first and len(reader.shape) == 3 and len(w) == prod(reader.shape):
         rows, columns, channels = reader.shape
         w = w.reshape(channels, rows, columns, -1).transpose(1, 2, 0, 3).reshape(w.shape)
     biases = {} if b is None else {"b": b.reshape(-1)}
@@ -157,7 +165,7 @@ def _read_dense(reader: LayerReader, step: OnnxStep) -> bool:
 
 def _read_conv2d(reader: LayerReader, step: OnnxStep) -> bool:
     attributes, w, b = reader.said(step, strides=[1, 1], pads=[0] * 4), reader.array(step, 1), reader.array(step, 2)
-    if not reader.first or attributes is None or w is None or w.ndim != 4:
+    if not reader.channels_first or attributes is None or w is None or w.ndim != 4:
         return False
     strides, before, after = tuple(attributes["strides"]), tuple(attributes["pads"][:2]), tuple(attributes["pads"][2:])
     biases = {} if b is None else {"b": b}
@@ -167,7 +175,7 @@ def _read_conv2d(reader: LayerReader, step: OnnxStep) -> bool:
 
 def _read_pooling(reader: LayerReader, step: OnnxStep) -> bool:
     attributes = reader.said(step, strides=[1, 1], pads=[0] * 4)
-    if not reader.first or attributes is None or any(attributes["pads"]):
+    if not reader.channels_first or attributes is None or any(attributes["pads"]):
         return False
     kind = MaxPooling2D if step.op == "MaxPool" else AveragePooling2D
     size = attributes["kernel_shape"]
@@ -177,7 +185,7 @@ def _read_pooling(reader: LayerReader, step: OnnxStep) -> bool:
 def _read_activation(reader: LayerReader, step: OnnxStep) -> bool:
     rank = len(reader.shape) + 1
     axis = attributes_of(step).get("axis", -1)
-    channels = 1 if reader.first and rank == 4 else rank - 1
+    channels = 1 if reader.channels_first and rank == 4 else rank - 1
     return (step.op != "Softmax" or axis % rank == channels) and reader.add(Activation(step.op.lower()))
 
 
@@ -187,7 +195,7 @@ def _read_dropout(reader: LayerReader, step: OnnxStep) -> bool:
     return len(step.inputs) < 3 and rate is not None and (rate == 0 or reader.add(Dropout(float(str(rate)))))
 
 
-READ: dict[str, Callable[[LayerReader, OnnxStep], bool]] = {
+LAYER_READERS: dict[str, Callable[[LayerReader, OnnxStep], bool]] = {
     "Transpose": _read_transpose, "Flatten": _read_flatten, "Reshape": _read_flatten, "Gemm": _read_dense,
     "Conv": _read_conv2d,    "MaxPool": _read_pooling, "AveragePool": _read_pooling, "Dropout": _read_dropout,
     "Identity": lambda reader, step: True, **dict.fromkeys(("Relu", "Sigmoid", "Softmax"), _read_activation),

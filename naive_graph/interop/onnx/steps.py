@@ -60,7 +60,7 @@ def inline_functions(
 ) -> list[OnnxStep]:  # fmt: skip
     """Return one step for each node, with local functions inlined. Raises ImportModelError.
 
-    names: what values are called; prefix: before the names of all others.
+    names: what some values are called; prefix: before the names of all others.
     """
     by_name = {(function.domain, function.name): function for function in functions}
     stack = [_Body(iter(nodes), dict(names), prefix, {}, opsets)]
@@ -96,7 +96,7 @@ def checked_text(name: Any) -> str:
 
 
 def _make_step(node: Any, body: _Body) -> OnnxStep:
-    def called(name: str) -> str:
+    def rename(name: str) -> str:
         return body.names.get(name, body.prefix + checked_text(name)) if name else ""
 
     attributes = {}
@@ -106,24 +106,24 @@ def _make_step(node: Any, body: _Body) -> OnnxStep:
             resolved = body.attributes.get(attribute.ref_attr_name)
         if resolved is not None:
             name = checked_text(attribute.name)
-            attributes[name] = _copy_attribute(resolved, name, called)
-    outputs = tuple(map(called, node.output))
+            attributes[name] = _copy_attribute(resolved, name, rename)
+    outputs = tuple(map(rename, node.output))
     name = body.prefix + checked_text(node.name or next(filter(None, node.output), node.op_type))
     domain = "" if node.domain in OWN else checked_text(node.domain)
     opset = body.opsets.get(domain, 1)
-    inputs = tuple(map(called, node.input))
+    inputs = tuple(map(rename, node.input))
     return OnnxStep(checked_text(node.op_type), domain, name, inputs, outputs, attributes, opset)
 
 
-def _copy_attribute(attribute: Any, name: str, called: Callable[[str], str]) -> Any:
+def _copy_attribute(attribute: Any, name: str, rename: Callable[[str], str]) -> Any:
     """Copy an attribute under a name (a reference would keep the whole file's message alive).
 
-    called: renames the outer values that a subgraph in it reads.
+    rename: renames the outer values that a subgraph in it reads.
     """
     copied = type(attribute)()
     copied.CopyFrom(attribute)
     copied.name = name
-    rename_reads(copied.g, {name: called(name) for name in captured_names(copied.g)})
+    rename_reads(copied.g, {name: rename(name) for name in captured_names(copied.g)})
     return copied
 
 

@@ -1,4 +1,8 @@
-"""Import of 1-D and 3-D convolution and pooling, built from the 2-D operators."""
+"""Import of convolution and pooling in one and three dimensions, built from the 2-D operators.
+
+A sequence (batch, channels, length) is treated as an image of one row. A volume is pooled along two
+axes, then along the third; for a convolution, the depth positions in a window become channels.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +19,8 @@ from ...tensor.sparse_selector import AxisSelection
 from .import_graph import OnnxBuilder, attributes_of, import_rule
 from .steps import OnnxStep
 
-PAIRED = {"kernel_shape": 1, "strides": 1, "dilations": 1, "output_padding": 0, "output_shape": 1, "pads": 0}
+# Attributes with an entry for each spatial axis (pads: two) -> the entry for an axis of extent 1 that is added.
+NEW_AXIS_ENTRIES = {"kernel_shape": 1, "strides": 1, "dilations": 1, "output_padding": 0, "output_shape": 1, "pads": 0}
 POOLS = ("MaxPool", "AveragePool", "LpPool")
 
 
@@ -32,7 +37,7 @@ def windows(builder: OnnxBuilder, step: OnnxStep) -> Sequence[Any]:
         )
     for name, attribute in step.attributes.items():
         due = (x.rank - 2) * (2 if name == "pads" else 1)
-        if name in PAIRED and len(attribute.ints) != due:
+        if name in NEW_AXIS_ENTRIES and len(attribute.ints) != due:
             why = f"Due {'is 1 number' if due == 1 else f'are {due} numbers'} for an input of rank {x.rank}."
             raise ImportAttributeError(step.label, name, list(attribute.ints), why)
     if x.rank == 4:
@@ -52,11 +57,11 @@ def _slide_image(builder: OnnxBuilder, step: OnnxStep, axes: Sequence[int | None
     for name, attribute in step.attributes.items():
         changed[name] = copied = type(attribute)()
         copied.CopyFrom(attribute)
-        if name in PAIRED:
+        if name in NEW_AXIS_ENTRIES:
             count = len(attribute.ints) // (1 + (name == "pads"))
             entries: list[int] = []
             for first in range(0, len(attribute.ints), count):
-                entries += [PAIRED[name] if axis is None else attribute.ints[first + axis] for axis in axes]
+                entries += [NEW_AXIS_ENTRIES[name] if axis is None else attribute.ints[first + axis] for axis in axes]
             copied.ints[:] = entries
     names = [f"{name}/image" if value is not None else "" for name, value in zip(step.inputs, values)]
     builder.values |= {name: value for name, value in zip(names, values) if name}

@@ -95,7 +95,7 @@ def from_tensorflow(
     made when the network is first called, for the arrays that it is given, and
     made anew for arrays of another shape; the parameters stay the same.
     parameters: the names of the Consts that are learned; without it the weights of
-    products, convolutions, recurrent rows, normalisations and embeddings, but not
+    products, convolutions, recurrent layers, normalisations and embeddings, but not
     masks, angles, scales and running means. most: how many bytes the file's
     constants may make in all, besides its weights.
 
