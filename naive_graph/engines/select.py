@@ -149,6 +149,5 @@ def _can_compile() -> bool:
     return find_spec("numpy") is not None
 
 
-AHEAD = BackgroundTask(
-    lambda: _direct() if _can_compile() else None
-)  # compiles the direct engine ahead of its first run
+# Compiles the direct engine ahead of its first run.
+AHEAD = BackgroundTask(lambda: _direct() if _can_compile() else None)

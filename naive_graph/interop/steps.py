@@ -19,7 +19,7 @@ Step = Any  # an OnnxStep or a GraphStep: op, name, label, inputs and outputs (n
 
 
 def find_needed(wanted: Iterable[str], reads: Callable[[str], Iterable[str]]) -> dict[str, None]:
-    """The wanted names, and all that they are computed from. reads: the names that one name is directly computed from."""
+    """The wanted names, and all that they are computed from. reads: the names that a name is computed from directly."""
     needed = dict.fromkeys(wanted)
     waiting = [*needed]
     while waiting:

@@ -133,10 +133,8 @@ class CompiledPlan(Runnable):
 
     def set_samples(self, samples: Sequence[int]) -> None:
         """Allocate memory for so many samples of each group; inputs must be fed again afterwards."""
-        made, self.samples = (
-            self.generator,
-            [0] * len(samples),
-        )  # if a Ctrl-C comes in here, the next call allocates again
+        # If a Ctrl-C comes in here, `samples` differs from what is needed, and the next call allocates again.
+        made, self.samples = self.generator, [0] * len(samples)
         widths = {number: -(-samples[number] // group.block) * group.block for number, group in made.group.items()}
         middles = {number: -(-widths[number] // group.block // 2) * group.block for number, group in made.group.items()}
         self.halves = multiply_adds(self.ir, samples) >= HALVED and all(

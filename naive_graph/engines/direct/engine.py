@@ -2,7 +2,7 @@
 
 Each public run (`forward`, `backward`, `evaluate_and_differentiate`, `results`) returns False or
 None if it could not run: a value is missing, stale or not finite, the graph has a cycle, or a rule
-cannot be compiled. Then the tables' values are unchanged, and the reference engine must run (and
+cannot be kernels. Then the tables' values are unchanged, and the reference engine must run (and
 report the error). The caller holds the tables' lock.
 """
 
@@ -121,9 +121,8 @@ def forward(tables: Tables, targets: Sequence[int], fed: Mapping[int, float], wa
 
 def backward(tables: Tables, targets: Sequence[int], warn: bool) -> array[float] | None:
     """The gradient of the sum of the targets with respect to each row; None if it did not run."""
-    cached_order = tables.cache.get(
-        (KEY,)
-    )  # the order of the last forward run will do, unless it lacks a target: one that was absorbed
+    # The order of the last forward run of the whole graph will do, unless it lacks a target, which was absorbed.
+    cached_order = tables.cache.get((KEY,))
     status, grads = kernel.UNSORTED, NO_GRADIENTS
     if cached_order is not None:
         status, grads = run_reverse_sweep(tables, cached_order, targets, None, warn)
@@ -172,9 +171,9 @@ def sort_for(tables: Tables, targets: Sequence[int]) -> SortedGraph | None:
 
 
 def _sort_graph(tables: Tables, targets: Sequence[int]) -> SortedGraph | None:
-    compiled, (table_columns, views) = shared_kernel(), tables.snapshot()
+    kernels, (table_columns, views) = shared_kernel(), tables.snapshot()
     operators, degrees, sources, consumers = table_columns
-    compiled.table.grow()  # after the snapshot: so it has an entry for each rule among the operators
+    kernels.table.grow()  # after the snapshot: so it has an entry for each rule among the operators
     rows, edges = len(views[0]), len(views[2])
     status = max(1, edges)  # the sort runs at least once
     sizes = array("q", [rows, edges, edges, len(targets), *[0] * (kernel.FIRST_REQUEST - 4), *targets])
@@ -183,17 +182,12 @@ def _sort_graph(tables: Tables, targets: Sequence[int]) -> SortedGraph | None:
         if status == kernel.UNGROUPED:  # edges were drawn by hand
             grouped_sources, sizes[kernel.GROUPED] = by_consumer(sources, consumers), 1
         else:  # many rows absorbed others: they have more operands than there are edges
-            sizes[kernel.CONSUMER_ROOM], consumer_table = (
-                status,
-                NO_GRADIENTS,
-            )  # free the old table before a larger one is made
-        consumer_table = zeros(2 * rows + 1 + sizes[kernel.CONSUMER_ROOM])
+            sizes[kernel.FANOUT_ROOM], fanout = status, NO_GRADIENTS  # free the old one first
+        fanout = zeros(2 * rows + 1 + sizes[kernel.FANOUT_ROOM])
         columns = (operators, degrees, grouped_sources, begins, order, marks)
         column_addresses = addresses(columns)
-        status = compiled.sort(
-            *column_addresses, *addresses((sources, consumers, compiled.table.arities, consumer_table, sizes))
-        )
-    results = consumer_table[: sizes[kernel.RESULTS]]
+        status = kernels.sort(*column_addresses, *addresses((sources, consumers, kernels.table.arities, fanout, sizes)))
+    results = fanout[: sizes[kernel.RESULTS]]
     return SortedGraph(sizes, columns, results, views, column_addresses) if status == 0 else None
 
 
@@ -209,17 +203,17 @@ def run_evaluation(
     tables: Tables, order: SortedGraph, fed: Mapping[int, float], clock: int, warn: bool
 ) -> tuple[array[float], array[int]] | None:
     """The values and stamps of all rows; None if it did not run. clock: the stamp of values that this run computes."""
-    compiled, sizes = shared_kernel(), order.sizes[:]
+    kernels, sizes = shared_kernel(), order.sizes[:]
     rows = sizes[kernel.ROWS]
     values, stamps = tables.values[:rows], tables.stamps[:rows]
     for row, value in fed.items():
         values[row], stamps[row] = value, clock
     sizes[kernel.NOW] = clock
-    room = compiled.scratch_for(sizes[kernel.WIDEST])
+    room = kernels.scratch_for(sizes[kernel.WIDEST])
 
     def call() -> int:
-        columns = (order.results, sizes, compiled.table.addresses, values, stamps, *room)
-        return compiled.evaluate(*order.addresses, *addresses(columns))
+        columns = (order.results, sizes, kernels.table.addresses, values, stamps, *room)
+        return kernels.evaluate(*order.addresses, *addresses(columns))
 
     return (values, stamps) if run_kernel(tables, call, warn) == 0 else None
 
@@ -235,9 +229,9 @@ def run_reverse_sweep(
 
     evaluation: values and stamps of all rows; if None, the tables' own.
     """
-    compiled = shared_kernel()
+    kernels = shared_kernel()
     sizes = order.sizes[: kernel.FIRST_REQUEST] + array("q", targets)
-    rows, room, grads = sizes[kernel.ROWS], compiled.scratch_for(sizes[kernel.WIDEST]), NO_GRADIENTS
+    rows, room, grads = sizes[kernel.ROWS], kernels.scratch_for(sizes[kernel.WIDEST]), NO_GRADIENTS
     sizes[kernel.REQUEST_COUNT] = len(targets)
 
     def call() -> int:
@@ -246,8 +240,8 @@ def run_reverse_sweep(
         if max(targets) >= rows:  # built after the sort
             return kernel.BAIL_OUT
         sizes[kernel.EDITED_AT], grads = tables.edges_edited_at, array("d", [0.0]) * rows
-        columns = (sizes, compiled.table.addresses, values, stamps, grads, *room)
-        return compiled.differentiate(*order.addresses, *addresses(columns))
+        columns = (sizes, kernels.table.addresses, values, stamps, grads, *room)
+        return kernels.differentiate(*order.addresses, *addresses(columns))
 
     status = run_kernel(tables, call, warn)
     return status, grads

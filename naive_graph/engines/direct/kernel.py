@@ -8,7 +8,7 @@ The results of a sort are
     marks   bit flags of a row              own     the sources of all edges, grouped by consumer
 
 `own` is the tables' column of sources if that is grouped by consumer, as it is unless edges were drawn by hand. Only
-the sort needs the consumers of each row (`consumer_table`). `sizes` is an array of sizes and flags, at the indices
+the sort needs the consumers of each row (`fanout`). `sizes` is an array of sizes and flags, at the indices
 named below; behind them come the requested rows.
 
 A kernel returns a status: 0 on success, k + 1 if rule k must be compiled first, or one of these:
@@ -28,7 +28,7 @@ from ..llvm.values import Bytes, Floats, Ints, Longs, Shorts, call_partials, cal
 
 BAIL_OUT, UNSORTED, UNGROUPED, NONFINITE = -1, -2, -3, -4
 # Indices into `sizes`: inputs of the sort; its results; inputs of a sweep; FIRST_REQUEST: of the first requested row.
-ROWS, EDGES, CONSUMER_ROOM, REQUEST_COUNT = 0, 1, 2, 3
+ROWS, EDGES, FANOUT_ROOM, REQUEST_COUNT = 0, 1, 2, 3
 SORTED, WIDEST, RESULTS, ANY_ABSORBED = 4, 5, 6, 7
 NOW, EDITED_AT, GROUPED, FIRST_REQUEST = 8, 9, 10, 11
 ENTRIES = 3  # numbers that the table has for a rule: address of its value, of its partials, whether it selects
@@ -103,14 +103,14 @@ class RunOrder(NamedTuple):
     marks: Bytes
 
 
-class RowState(NamedTuple):
+class State(NamedTuple):
     """The value of each row, and its stamp: the time (the tables' clock) when it was written or computed."""
 
     values: Floats
     stamps: Longs
 
 
-class GraphColumns(NamedTuple):
+class Columns(NamedTuple):
     """Operators and in-degrees of all rows, and their edges grouped by consumer (`own` and `begins`: see above)."""
 
     operators: Shorts
@@ -119,13 +119,13 @@ class GraphColumns(NamedTuple):
     begins: Ints
 
 
-def merged_parent(row: int, graph: GraphColumns) -> int:
+def merged_parent(row: int, graph: Columns) -> int:
     """The row that this row absorbed, whose operands come first among its own; -1 if there is none."""
     first = graph.begins[row]
     return ~graph.own[first] if first < graph.begins[row + 1] and graph.own[first] < 0 else -1
 
 
-def operand_count(row: int, graph: GraphColumns) -> int:
+def operand_count(row: int, graph: Columns) -> int:
     """The number of a row's operands, including those of the rows that it absorbed."""
     count = 0
     while row >= 0:
@@ -135,7 +135,7 @@ def operand_count(row: int, graph: GraphColumns) -> int:
     return count
 
 
-def gather(row: int, count: int, graph: GraphColumns, ids: Ints) -> None:
+def gather(row: int, count: int, graph: Columns, ids: Ints) -> None:
     """Write the rows of all operands of a row to the first `count` places of ids, from the last to the first."""
     while row >= 0:
         absorbed = merged_parent(row, graph)
@@ -147,18 +147,11 @@ def gather(row: int, count: int, graph: GraphColumns, ids: Ints) -> None:
 
 @machine
 def sort(
-    graph: GraphColumns,
-    order: Ints,
-    marks: Bytes,
-    sources: Ints,
-    targets: Ints,
-    arities: Ints,
-    consumer_table: Ints,
-    sizes: Longs,
+    graph: Columns, order: Ints, marks: Bytes, sources: Ints, targets: Ints, arities: Ints, fanout: Ints, sizes: Longs
 ) -> int:
-    """Fill `order`; the rows of the results overwrite the start of `consumer_table`.
+    """Fill `order`; the rows of the results overwrite the start of `fanout`.
 
-    Returns a status, or, if `consumer_table` is too short for all consumers, how many there are.
+    Returns a status, or, if `fanout` is too short for all consumers, how many there are.
     """
     grouped = find_begins(sources, targets, graph.begins, sizes)
     if grouped < 0:
@@ -177,14 +170,14 @@ def sort(
             needed += degree
             if degree > widest:
                 widest = degree
-    if needed > sizes[CONSUMER_ROOM]:
+    if needed > sizes[FANOUT_ROOM]:
         return needed
     sizes[WIDEST] = widest
-    list_consumers(graph, sources, targets, marks, consumer_table, sizes)
-    sizes[SORTED] = sort_by_kahn(sizes[ROWS], graph.degrees, order, marks, consumer_table)
+    consumers(graph, sources, targets, marks, fanout, sizes)
+    sizes[SORTED] = sort_by_kahn(sizes[ROWS], graph.degrees, order, marks, fanout)
     if sizes[SORTED] < count:
         return BAIL_OUT
-    list_results(graph.operators, order, consumer_table, sizes)
+    list_results(graph.operators, order, fanout, sizes)
     return 0
 
 
@@ -208,7 +201,7 @@ def find_begins(sources: Ints, targets: Ints, begins: Ints, sizes: Longs) -> int
     return grouped
 
 
-def mark_needed(graph: GraphColumns, marks: Bytes, waiting: Ints, sizes: Longs) -> int:
+def mark_needed(graph: Columns, marks: Bytes, waiting: Ints, sizes: Longs) -> int:
     """Mark the rows to be sorted, and return their number: the requested rows and all that they depend on.
 
     Without a request: all rows but those that are only absorbed.
@@ -248,89 +241,80 @@ def mark_needed(graph: GraphColumns, marks: Bytes, waiting: Ints, sizes: Longs) 
     return count
 
 
-def list_consumers(
-    graph: GraphColumns, sources: Ints, targets: Ints, marks: Bytes, consumer_table: Ints, sizes: Longs
-) -> None:
-    """Write the consumers of each row to `consumer_table`, in the order in which the edges were drawn.
+def consumers(graph: Columns, sources: Ints, targets: Ints, marks: Bytes, fanout: Ints, sizes: Longs) -> None:
+    """Write the consumers of each row to `fanout`, in the order in which the edges were drawn.
 
     The table has three parts: a counter for each row, where the consumers of each row begin (and the end), consumers.
     """
     rows = sizes[ROWS]
     begins, consumers_offset = rows, 2 * rows + 1
     for row in range(rows + 1):
-        consumer_table[begins + row] = 0
+        fanout[begins + row] = 0
     for row in range(rows):
         link = row if marks[row] else -1
         while link >= 0:
             for i in range(graph.begins[link], graph.begins[link + 1]):
                 if graph.own[i] >= 0:
-                    consumer_table[begins + graph.own[i] + 1] += 1
+                    fanout[begins + graph.own[i] + 1] += 1
             link = merged_parent(link, graph)
     for row in range(rows):
-        consumer_table[row] = consumer_table[begins + row]
-        consumer_table[begins + row + 1] += consumer_table[begins + row]
+        fanout[row] = fanout[begins + row]
+        fanout[begins + row + 1] += fanout[begins + row]
     for edge in range(sizes[EDGES]):
         target, source = targets[edge], sources[edge]
         if marks[target]:
             if source >= 0:
-                consumer_table[consumers_offset + consumer_table[source]] = target
-                consumer_table[source] += 1
+                fanout[consumers_offset + fanout[source]] = target
+                fanout[source] += 1
             else:  # the edge stands for all operands of the absorbed row
                 sizes[ANY_ABSORBED] = 1
                 link = ~source
                 while link >= 0:
                     for i in range(graph.begins[link], graph.begins[link + 1]):
                         if graph.own[i] >= 0:
-                            consumer_table[consumers_offset + consumer_table[graph.own[i]]] = target
-                            consumer_table[graph.own[i]] += 1
+                            fanout[consumers_offset + fanout[graph.own[i]]] = target
+                            fanout[graph.own[i]] += 1
                     link = merged_parent(link, graph)
 
 
-def sort_by_kahn(rows: int, degrees: Ints, order: Ints, marks: Bytes, consumer_table: Ints) -> int:
+def sort_by_kahn(rows: int, degrees: Ints, order: Ints, marks: Bytes, fanout: Ints) -> int:
     """Kahn's algorithm with a FIFO queue, which is `order` itself; returns the number of sorted rows."""
     begins, consumers_offset, ready = rows, 2 * rows + 1, 0
     for row in range(rows):
-        consumer_table[row] = degrees[row]
+        fanout[row] = degrees[row]
         if marks[row] and degrees[row] == 0:
             order[ready] = row
             ready += 1
     done = 0
     while done < ready:
         row = order[done]
-        for i in range(consumer_table[begins + row], consumer_table[begins + row + 1]):
-            consumer = consumer_table[consumers_offset + i]
-            consumer_table[consumer] -= 1
-            if consumer_table[consumer] == 0:
+        for i in range(fanout[begins + row], fanout[begins + row + 1]):
+            consumer = fanout[consumers_offset + i]
+            fanout[consumer] -= 1
+            if fanout[consumer] == 0:
                 order[ready] = consumer
                 ready += 1
         done += 1
     return ready
 
 
-def list_results(operators: Shorts, order: Ints, consumer_table: Ints, sizes: Longs) -> None:
-    """Write the requested rows, or the operators without consumers, over the counters of `consumer_table`."""
+def list_results(operators: Shorts, order: Ints, fanout: Ints, sizes: Longs) -> None:
+    """Write the requested rows, or the operators without consumers, over the counters of `fanout`."""
     count, begins = sizes[REQUEST_COUNT], sizes[ROWS]
     for i in range(count):
-        consumer_table[i] = sizes[FIRST_REQUEST + i]
+        fanout[i] = sizes[FIRST_REQUEST + i]
     if count == 0:
         for step in range(sizes[SORTED]):
             row = order[step]
-            if operators[row] >= 0 and consumer_table[begins + row] == consumer_table[begins + row + 1]:
-                consumer_table[count] = row
+            if operators[row] >= 0 and fanout[begins + row] == fanout[begins + row + 1]:
+                fanout[count] = row
                 count += 1
     sizes[RESULTS] = count
 
 
 @machine
 def evaluate(
-    graph: GraphColumns,
-    run: RunOrder,
-    results: Ints,
-    sizes: Longs,
-    rules: Longs,
-    state: RowState,
-    xs: Floats,
-    ids: Ints,
+    graph: Columns, run: RunOrder, results: Ints, sizes: Longs, rules: Longs, state: State, xs: Floats, ids: Ints
 ) -> int:
     """The forward sweep: compute the operators' values, and stamp them with the number of this run."""
     rows, now = sizes[ROWS], sizes[NOW]
@@ -366,7 +350,7 @@ def evaluate(
     return status
 
 
-def mark_absorbed(graph: GraphColumns, sizes: Longs, run: RunOrder) -> None:
+def mark_absorbed(graph: Columns, sizes: Longs, run: RunOrder) -> None:
     """Mark the rows that the sorted rows absorbed, and those that these absorbed.
 
     One pass from the last row down suffices, as a row is newer than the row that it absorbs.
@@ -382,31 +366,19 @@ def mark_absorbed(graph: GraphColumns, sizes: Longs, run: RunOrder) -> None:
 
 @machine
 def differentiate(
-    graph: GraphColumns,
-    run: RunOrder,
-    sizes: Longs,
-    rules: Longs,
-    state: RowState,
-    grads: Floats,
-    xs: Floats,
-    ids: Ints,
+    graph: Columns, run: RunOrder, sizes: Longs, rules: Longs, state: State, grads: Floats, xs: Floats, ids: Ints
 ) -> int:
     """The reverse sweep: add the gradients of the requested rows' sum to `grads`, which is 0 everywhere before."""
-    rows, widest, evaluated_at, unseen = (
-        sizes[ROWS],
-        sizes[WIDEST],
-        state.stamps[sizes[FIRST_REQUEST]],
-        sizes[REQUEST_COUNT],
-    )
+    rows, widest, oldest, unseen = sizes[ROWS], sizes[WIDEST], state.stamps[sizes[FIRST_REQUEST]], sizes[REQUEST_COUNT]
     for row in range(rows):
         run.marks[row] = 0
     for i in range(sizes[REQUEST_COUNT]):
         row = sizes[FIRST_REQUEST + i]
         run.marks[row] = REQUESTED | REACHED | RECEIVED | TAKEN
         grads[row] = 1.0
-        if state.stamps[row] < evaluated_at:
-            evaluated_at = state.stamps[row]
-    if evaluated_at == NEVER or sizes[EDITED_AT] > evaluated_at:
+        if state.stamps[row] < oldest:
+            oldest = state.stamps[row]
+    if oldest == NEVER or sizes[EDITED_AT] > oldest:
         return BAIL_OUT
     for step in range(sizes[SORTED] - 1, -1, -1):
         row = run.order[step]
@@ -414,7 +386,7 @@ def differentiate(
         if mark & REQUESTED:
             unseen -= 1
         if kind < 0:
-            if mark and kind != CONSTANT and state.stamps[row] > evaluated_at:
+            if mark and kind != CONSTANT and state.stamps[row] > oldest:
                 return BAIL_OUT
             if g - g != 0.0:
                 return NONFINITE

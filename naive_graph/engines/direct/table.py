@@ -97,8 +97,7 @@ def text(rules: Sequence[Rule]) -> str:
     module, loops = Module(), TranslatedModule()
     if any(rule.arity is None for rule in rules):
         loops.known = {
-            name: trace_callee(module, name, traceable(function), arity)
-            for name, (function, arity) in LOOP_CALLEES.items()
+            name: trace_callee(module, name, traceable(callee), arity) for name, (callee, arity) in LOOP_CALLEES.items()
         }
     for rule in (rule for rule in rules if rule.arity is None):
         add_loops(loops, rule)

@@ -90,14 +90,11 @@ def _record(node: ast.expr | None, names: Mapping[str, Any]) -> Any:
 
 def _parts(parameter: ast.arg, record: Any, tuples: Collection[str]) -> list[ast.arg]:
     if parameter.arg in tuples:
-        return [
-            ast.arg(parameter.arg, _expression("Floats")),
-            ast.arg(_field_name(parameter.arg, COUNT), _expression("int")),
-        ]
+        return [ast.arg(parameter.arg, _expression("Floats")), ast.arg(_name(parameter.arg, COUNT), _expression("int"))]
     if record is None:
         return [parameter]
     return [
-        ast.arg(_field_name(parameter.arg, field), ast.Name(word, ast.Load()))
+        ast.arg(_name(parameter.arg, field), ast.Name(word, ast.Load()))
         for field, word in zip(record._fields, _words(record), strict=True)
     ]
 
@@ -121,39 +118,39 @@ class _Fields(ast.NodeTransformer):
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         if not isinstance(node.value, ast.Name) or node.value.id not in self.records:
             return self.generic_visit(node)
-        return ast.copy_location(ast.Name(_field_name(node.value.id, node.attr), node.ctx), node)
+        return ast.copy_location(ast.Name(_name(node.value.id, node.attr), node.ctx), node)
 
     def visit_For(self, node: ast.For) -> ast.AST:
         if isinstance(node.iter, ast.Name) and node.iter.id in self.tuples:
-            xs, index = node.iter, ast.Name(_field_name(node.iter.id, ast.unparse(node.target)), ast.Store())
+            xs, index = node.iter, ast.Name(_name(node.iter.id, ast.unparse(node.target)), ast.Store())
             node.body.insert(
                 0, ast.Assign([node.target], ast.Subscript(xs, ast.Name(index.id, ast.Load()), ast.Load()))
             )
             node.target, node.iter = (
                 index,
-                ast.Call(_expression("range"), [ast.Name(_field_name(xs.id, COUNT), ast.Load())], []),
+                ast.Call(_expression("range"), [ast.Name(_name(xs.id, COUNT), ast.Load())], []),
             )
         return self.generic_visit(node)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         if ast.unparse(node.func) == "len" and (xs := ast.unparse(node.args[0])) in self.tuples:
-            return ast.Name(_field_name(xs, COUNT), ast.Load())
+            return ast.Name(_name(xs, COUNT), ast.Load())
         arguments: list[ast.expr] = []
         for argument in node.args:
             if isinstance(argument, ast.Name) and argument.id in self.records:
                 arguments += [
-                    ast.Name(_field_name(argument.id, field), ast.Load()) for field in self.records[argument.id]._fields
+                    ast.Name(_name(argument.id, field), ast.Load()) for field in self.records[argument.id]._fields
                 ]
             elif isinstance(argument, ast.Call) and _record(argument.func, self.names) is not None:
                 arguments += argument.args
             elif isinstance(argument, ast.Name) and argument.id in self.tuples:
-                arguments += [argument, ast.Name(_field_name(argument.id, COUNT), ast.Load())]
+                arguments += [argument, ast.Name(_name(argument.id, COUNT), ast.Load())]
             else:
                 arguments.append(argument)
         node.args = arguments
         return self.generic_visit(node)
 
 
-def _field_name(record: str, field: str) -> str:
+def _name(record: str, field: str) -> str:
     """The name of the parameter that a field becomes."""
     return f"{record}.{field}"

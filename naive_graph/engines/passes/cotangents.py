@@ -137,9 +137,8 @@ def mask_sum(head: int, alone: int, terms: CotangentTerms, plan: GrowingIR) -> i
         mask = terms.masks[term]
         taken = mask
         if alone and mask >= 0 and plan.groups[mask] > 0:
-            taken = emit_binary(
-                REDUCE, 0, mask, NONE, plan
-            )  # the sum over the samples is 0 only if the mask holds in none
+            # The sum of the mask over the samples is 0 only if it holds in none.
+            taken = emit_binary(REDUCE, 0, mask, NONE, plan)
         if term == head:
             either = taken
         elif taken < 0 or either < 0:

@@ -198,7 +198,7 @@ class AlignedSamples:
             rows.reshape(self.count, -1).T[:, self.order] if even else np.zeros((0, self.count), np.int32)
         )
         self.made: dict[int, NewRow] = {}
-        self.new_rows: list[int] = []  # the new row for each position in a sample
+        self.row_at: list[int] = []  # the new row for each position in a sample
         self.leaves: dict[bytes, int] = {}  # an array of old leaves, one per sample (its bytes) -> the new leaf
         self.lanes_of_leaf: dict[int, Lanes] = {}  # the numbers of each new leaf
         self.uses_by_samples = np.zeros(len(ir), np.int32)  # of each old leaf
@@ -216,7 +216,7 @@ class AlignedSamples:
             operands = [self._operand(ir.operands[ir.starts[row] + index], key) for index in range(degree)]
             if UNLIKE in operands or (ir.kinds[row] != kind).any():
                 return False
-            self.new_rows.append(self._make(NewRow(key, kind, self.group, operands)))
+            self.row_at.append(self._make(NewRow(key, kind, self.group, operands)))
         return all(map(self._emit_sum, self.roots)) and self._wanted_alone()
 
     def _make(self, row: NewRow, number: int = NONE) -> int:
@@ -235,7 +235,7 @@ class AlignedSamples:
         if (column == first).all() and owners[0] < 0:
             return first if first < 0 or ir.groups[first] == 0 else UNLIKE
         if (owners == self.order).all():
-            return self.new_rows[places[0]] if (places == places[0]).all() else self._select_position(places, key)
+            return self.row_at[places[0]] if (places == places[0]).all() else self._select_position(places, key)
         leaf = (column >= 0) & (ir.starts[column] == ir.starts[column + 1]) & (ir.groups[column] == 0)
         return self._leaf(column) if leaf.all() else UNLIKE
 
@@ -267,20 +267,18 @@ class AlignedSamples:
         nothing, pairs = self._add_leaf(Lanes([-0.0], [None])), []
         for position in among:
             mask = self._add_leaf(Lanes((places == position).astype(float).tolist(), [None] * len(places)))
-            pairs += [self._make(NewRow(key, WHERE, self.group, [mask, self.new_rows[position], nothing])), NONE]
+            pairs += [self._make(NewRow(key, WHERE, self.group, [mask, self.row_at[position], nothing])), NONE]
         return self._make(NewRow(key, DOT, self.group, pairs))
 
     def _emit_sum(self, root: SumRoot) -> bool:
         """Replace the samples' terms of a root by one TOTAL row; False if this would change an order that matters."""
-        own_terms = np.flatnonzero(root.samples >= 0)
-        terms_each, first = len(own_terms) // self.count, int(own_terms[0])  # terms of each sample
-        ordered = terms_each == 1 and root.ordered and own_terms[-1] == self.count - 1
-        if not (ordered and (root.samples[own_terms] == self.order).all()) and is_compared(self.ir, root.row):
+        terms = np.flatnonzero(root.samples >= 0)
+        terms_each, first = len(terms) // self.count, int(terms[0])  # terms of each sample
+        ordered = terms_each == 1 and root.ordered and terms[-1] == self.count - 1
+        if not (ordered and (root.samples[terms] == self.order).all()) and is_compared(self.ir, root.row):
             return False
-        own_terms = (
-            own_terms[np.argsort(root.samples[own_terms], kind="stable")].reshape(self.count, terms_each)[self.order].T
-        )
-        pairs = [self._operand(root.terms[side, column], root.row) for column in own_terms for side in (0, 1)]
+        terms = terms[np.argsort(root.samples[terms], kind="stable")].reshape(self.count, terms_each)[self.order].T
+        pairs = [self._operand(root.terms[side, column], root.row) for column in terms for side in (0, 1)]
         if UNLIKE in pairs:
             return False
         if terms_each > 1:
@@ -322,9 +320,7 @@ class AlignedSamples:
         new.constants, new.sources = (dict(sorted(each.items())) for each in (new.constants, new.sources))
         now = {row: Sample(int(place[row]), NONE) for row in requested} | self._lanes_of(self.requested.wanted, place)
         lane_of, inner = np.argsort(self.order), [row for row in requested if self.sample[row] >= 0]
-        here = {
-            row: Sample(int(place[self.new_rows[self.place[row]]]), int(lane_of[self.sample[row]])) for row in inner
-        }
+        here = {row: Sample(int(place[self.row_at[self.place[row]]]), int(lane_of[self.sample[row]])) for row in inner}
         return new, now | here
 
     def _lanes_of(self, wanted: Sequence[int], place: Array) -> dict[int, Sample]:

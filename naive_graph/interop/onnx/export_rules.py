@@ -64,20 +64,12 @@ from .export_graph import (
 )
 
 LAYOUT_PROPERTIES = ("data_format", "axis")  # properties that ONNX fixes: operands are transposed to fit
-TRANSPOSING_PROPERTIES = {
-    ("matmul", "transpose_a"),
-    ("matmul", "transpose_b"),
-}  # properties that ONNX lacks: operands are transposed
+TRANSPOSING = {("matmul", "transpose_a"), ("matmul", "transpose_b")}  # ONNX lacks them: operands are transposed
 NOT_IN_ONNXRUNTIME = ("GlobalLpPool", "Swish")  # operators that onnxruntime lacks
-SINGLE_PRECISION_ONLY = ("MeanVarianceNormalization",)  # defined with single-precision constants
-DEFAULTS_TO = {
-    "strides": "pool"
-}  # property -> the property whose value it has if it is None (ONNX has another default)
-REDUCTION_OPERATORS = {
-    "minimum": "reduce_min",
-    "mul": "reduce_prod",
-    "logsumexp": "reduce_logsumexp",
-}  # rule -> operator; others: reduce_max
+SINGLE_PRECISION = ("MeanVarianceNormalization",)  # defined with single-precision constants
+DEFAULTS_TO = {"strides": "pool"}  # a property that is None here has another one's value; ONNX has another default
+# Rule of a ReductionNode -> operator; of other rules reduce_max.
+REDUCTION_OPERATORS = {"minimum": "reduce_min", "mul": "reduce_prod", "logsumexp": "reduce_logsumexp"}
 
 
 class NotExpressible(Exception):
@@ -147,7 +139,7 @@ class ExportedOperator:
             if value is None and name in DEFAULTS_TO:
                 value = properties[DEFAULTS_TO[name]]
             if home is None:
-                require_fit(_is_same(value, row.by_name[name].default) or (row.name, name) in TRANSPOSING_PROPERTIES)
+                require_fit(_is_same(value, row.by_name[name].default) or (row.name, name) in TRANSPOSING)
             elif isinstance(home, Fixed):
                 require_fit(name in LAYOUT_PROPERTIES or _is_same(value, home.value))
             elif isinstance(home, Attribute):
@@ -178,10 +170,8 @@ class ExportedOperator:
         formal, real = self.schema.inputs, self.builder.real
         kinds, _ = entry_types(self.operator, self.builder.opset, real)
         variadic = bool(formal) and formal[-1].option == type(formal[-1].option).Variadic
-        require_fit(
-            self.operator
-            not in (NOT_IN_ONNXRUNTIME if real == TensorProto.FLOAT else (*NOT_IN_ONNXRUNTIME, *SINGLE_PRECISION_ONLY))
-        )
+        require_fit(self.operator not in NOT_IN_ONNXRUNTIME)
+        require_fit(real == TensorProto.FLOAT or self.operator not in SINGLE_PRECISION)
         require_fit(variadic or max(self.inputs, default=-1) < len(formal))
         for position, parameter in enumerate(formal):
             require_fit(parameter.option != type(parameter.option).Single or position in self.inputs)

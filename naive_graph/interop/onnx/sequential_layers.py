@@ -103,9 +103,7 @@ class LayerReader:
     def said(self, step: OnnxStep, **usual: Any) -> Any:
         """Return the step's attributes with these defaults; None if another one has a value that no layer can have."""
         attributes = attributes_of(step)
-        odd = {
-            name for name, value in attributes.items() if name in ACCEPTED_VALUES and value not in ACCEPTED_VALUES[name]
-        }
+        odd = {name for name, value in attributes.items() if name in ACCEPTED and value not in ACCEPTED[name]}
         return None if odd - usual.keys() else {**usual, **attributes}
 
     def array(self, step: OnnxStep, place: int) -> Any:
@@ -125,7 +123,7 @@ class LayerReader:
 
 
 # Attributes that no layer has -> the values with which an operator is a layer all the same.
-ACCEPTED_VALUES: dict[str, Any] = {
+ACCEPTED: dict[str, Any] = {
     "alpha": [1.0], "beta": [1.0], "transA": [0], "group": [1], "ceil_mode": [0], "count_include_pad": [0, 1],
     "auto_pad": ["NOTSET", "VALID"], "dilations": [[1, 1]], "storage_order": [0], "seed": range(2**63),
 }  # fmt: skip
