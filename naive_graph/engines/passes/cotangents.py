@@ -30,7 +30,7 @@ from ..llvm.emit import NotCompilable, compiling
 from ..llvm.values import Bytes, Ints, Longs
 from .ir import ADD, DOT, MUL, NONE, REDUCE, WHERE, Array, Rows, Tracer
 
-PLAIN, NOTHING = -1, -2  # references in place of a partial: it is 1; there is none (the rule stops the gradient)
+PLAIN, NOTHING = -1, -2  # references in place of a partial: it is 1; there is none, as of a comparison
 MOST_SLOPES = 1_000  # partials of a row that are templated: each would be a row of as many operands
 FIRST_NUMBER = -3  # references from here down are constants: FIRST_NUMBER - i is entry i of GrowingIR.numbers
 

@@ -1,8 +1,8 @@
 """Write an ONNX graph by tracing: arithmetic on a `Value` writes nodes, which a `GraphBuilder` collects.
 
-A rule such as `softplus` is plain Python over numbers; called with Values, it writes its operators'
-nodes. A `Value` can be read in several entry types and axis orders: a Cast or Transpose is written
-when a reader first needs it. `graph` and `function` turn what was written into protobuf messages.
+So a rule's value function, called with Values, writes the nodes that compute it. A `Value` can be read
+in several entry types and axis orders: a Cast or Transpose is written when a reader first needs it.
+`graph` and `function` make protobuf messages of what was written.
 """
 
 from __future__ import annotations

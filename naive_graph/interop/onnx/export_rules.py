@@ -1,7 +1,7 @@
 """Export rules: write a call of a tensor operator as one ONNX node; a node without a call; a Sequential's layers.
 
 Each operator carries a mapping that says how its ONNX counterpart is imported (`onnx=Onnx(...)`). On export this
-mapping is inverted: operands become inputs, properties become attributes or constant inputs. Where that does not
+mapping is inverted: operands become inputs, properties become attributes or inputs. Where that does not
 suffice, because ONNX wants other axes, ranks or attributes, an `export_rule` changes the node before it is written.
 """
 
