@@ -116,8 +116,8 @@ def adjoint(ir: IR, seeds: list[int], wanted: Array) -> tuple[IR, Array]:
 def _finite_leaves(ir: IR) -> Array:
     """Whether each row is a leaf whose numbers are finite, so that 0 times them is 0.
 
-    Numbers that are not in the plan are taken to be finite: if one is not, the results are not finite either, and the reference
-    engine repeats the run. A batch that is fed is not repeated, so its leaves do not count as finite.
+    Numbers that are not in the plan are taken to be finite: if one is not, the results are not finite either, and the
+    reference engine repeats the run. A batch that is fed is not repeated, so its leaves do not count as finite.
     """
     lanes = {row: source for row, source in ir.sources.items() if isinstance(source, Lanes)}
     numbers = ir.constants | {row: source.numbers for row, source in lanes.items()}
