@@ -1,4 +1,4 @@
-"""Weights of an imported network, converted to float64 only when they are used."""
+"""Weights of an imported network, as leaves; an array is converted to float64 only when it is first read."""
 
 from __future__ import annotations
 

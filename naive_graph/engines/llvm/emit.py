@@ -41,7 +41,8 @@ class NotCompilable(Exception):
 def compiling(rules: Iterable[Any]) -> Iterator[None]:
     """Turn any error of a traced function into NotCompilable, with the name of its operator.
 
-    rules: those that are traced, in order; the next one is at fault.
+    rules: a list of the rule that is traced; or an iterator of rules, which the traced sweep advances: then the next one
+    is at fault.
     """
     try:
         yield
@@ -233,7 +234,7 @@ def _is_two(value: Value) -> bool:
     return isinstance(value, float) and value == 2.0
 
 
-SQUARES = ("pow", "pow_slope")  # of exponent 2: a product rounds as well as the C library's pow, and takes a tenth
+SQUARES = ("pow", "pow_slope")  # of exponent 2: a product rounds as well as the C library's pow, and is much faster
 INSTRUCTIONS: dict[str, Callable[..., Value]] = {
     "add": _make_fold("fadd"),
     "sub": _make_fold("fsub"),

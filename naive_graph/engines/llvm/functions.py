@@ -4,8 +4,8 @@ A function is called with registers, once for each control-flow path through it.
 vector may take different paths, so all paths are computed, and each lane selects its own result
 (if-conversion).
 
-Behind them stand the writers of functions that are no Python: with loops (`FunctionWriter`),
-or one without branches for a whole sweep (`StraightLineFunction`). Straight-line code is not
+Two classes write functions that do not come from Python: `FunctionWriter` writes those with loops,
+`StraightLineFunction` writes one without branches for a whole sweep. Straight-line code is not
 split into smaller functions: for 4,000 rows one function compiles faster than several that
 pass values through memory, and runs in 0.93 of their time.
 """
@@ -19,7 +19,7 @@ from . import mathematics
 from .emit import Emitted, InstructionWriter, NotCompilable, Value, literal
 
 MOST_BRANCHES = 64  # branches along one path, and
-MOST_PATHS = 512  # paths through one function: more are taken for a loop that never ends
+MOST_PATHS = 512  # paths through one function; if there are more, it is taken for a loop that never ends
 MOST_INLINED = 16  # a vector function of at most so many instructions is inlined: a call would spill all registers
 PURE = "nounwind willreturn memory(none)"  # LLVM attributes of C's mathematical functions: they touch no memory
 LANES = 8  # numbers in a vector register

@@ -32,7 +32,7 @@ from .ir import ADD, DOT, IR, MUL, NONE, Array, PlanColumns, allocate_columns, m
 def dots(ir: IR, keep: Array) -> tuple[IR, Array]:
     """The plan with its sums of products as DOT rows, and where each row went (NONE: into a dot).
 
-    keep: rows that somebody wants to see, by number.
+    keep: the numbers of rows that must stay rows of their own.
     """
     rows, made = len(ir), allocate_columns(len(ir), 2 * len(ir.operands))
     keep_marks, fused = mark_rows(rows, keep), np.zeros(rows, np.uint8)
@@ -45,7 +45,7 @@ def dots(ir: IR, keep: Array) -> tuple[IR, Array]:
 
 @machine
 def mark(rows: int, of: PlanColumns, keep: Bytes, uses: Ints, fused: Bytes) -> None:
-    """Mark the rows that dissolve in the sum that uses them."""
+    """Mark the products and sums that are fused into the sum that uses them."""
     for row in range(rows):
         if of.kinds[row] == ADD:
             for edge in range(of.starts[row], of.starts[row + 1]):
@@ -59,7 +59,7 @@ def mark(rows: int, of: PlanColumns, keep: Bytes, uses: Ints, fused: Bytes) -> N
 
 @machine
 def gather(rows: int, of: PlanColumns, fused: Bytes, chain: Ints, place: Ints, made: PlanColumns) -> int:
-    """Write the rows that stay. chain: room for the sums that begin one another, the longest first."""
+    """Write the rows that stay. chain: scratch for the nested sums of a dot, the outermost first."""
     size = 0
     edge = 0
     for row in range(rows):

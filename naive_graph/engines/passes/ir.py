@@ -26,7 +26,7 @@ from ..llvm.values import Ints
 Array = Any  # a NumPy array
 NONE = -1  # no row, no operand, or no lane
 DOT, TOTAL, REDUCE = -4, -5, -6  # kinds that only plans have; leaves are -1 to -3
-LARGEST = 30_001  # the kind of a softmax's largest operand
+LARGEST = 30_001  # the largest operand of a softmax, also only in plans; positive, as its operands are no pairs
 NAMES = {DOT: "dot", TOTAL: "total", REDUCE: "reduce", LARGEST: "largest"}
 ADD, SUB, MUL, NEG, WHERE = (RULES[name].number for name in ("add", "sub", "mul", "neg", "where"))
 
@@ -71,8 +71,8 @@ class IR:
     kinds: int32, one for each row. starts, operands: int32 (compressed rows); row i's operands are
     operands[starts[i]:starts[i + 1]]. groups: int32; 0 for a scalar row, else the number of the group of samples
     for which the row has a value each. constants: row -> the number that a Constant holds. sources: row -> where
-    another leaf's value comes from: an index into the tables' values, a FedInput, Lanes, ... samples: how many samples
-    each group has.
+    another leaf's value comes from: an index into the tables' values (or the array of weights), a FedInput, Lanes, or a
+    Count (reverse_symbolic.py). samples: how many samples each group has.
     """
 
     kinds: Array

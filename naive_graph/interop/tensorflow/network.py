@@ -99,7 +99,7 @@ def from_tensorflow(
     masks, angles, scales and running means. most: how many bytes the file's
     constants may make in all, besides its weights.
 
-    Nodes keep their names, and stand in the scopes that these name. What is
+    Nodes keep their names, and belong to the scopes that the names give. What is
     computed from shapes alone is computed now; a PlaceholderWithDefault is its
     default. Raises ImportModelError, ImportAttributeError, or
     UnknownOperatorError, which names all operators that are missing.
