@@ -41,7 +41,7 @@ class NotCompilable(Exception):
 def compiling(rules: Iterable[Any]) -> Iterator[None]:
     """Turn any error of a traced function into NotCompilable, with the name of its operator.
 
-    rules: a list of the rule that is traced; or an iterator of rules, which the traced sweep advances: then the next one
+    rules: a list of the rule that is traced; or an iterator of rules, which the traced sweep advances: the next one
     is at fault.
     """
     try:
