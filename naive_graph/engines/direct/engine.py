@@ -88,7 +88,7 @@ class SortedGraph(NamedTuple):
     @property
     def rows(self) -> array[int]:
         """The rows that run, in Kahn's order."""
-        return self.drawn[4][: self.sizes[kernel.SORTED]]
+        return self.columns[4][: self.sizes[kernel.SORTED]]
 
 
 @once
