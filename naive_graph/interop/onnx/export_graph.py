@@ -29,7 +29,7 @@ Extents = Sequence[Any]  # integers, or names of dynamic dimensions
 
 
 def unique_name(used: dict[str, int], name: str) -> str:
-    """Reserve and return the name; if it is in use, with the first free number appended: `y`, `y_1`, `y_2`."""
+    """Reserve and return the name; if it is in use, with a number appended that makes it new: `y`, `y_1`, `y_2`."""
     while count := used.get(name, 0):
         used[name] = count + 1
         name = f"{name}_{count}"
