@@ -103,7 +103,7 @@ class RunOrder(NamedTuple):
     marks: Bytes
 
 
-class State(NamedTuple):
+class RowState(NamedTuple):
     """The value of each row, and its stamp: the time (the tables' clock) when it was written or computed."""
 
     values: Floats
@@ -314,7 +314,7 @@ def list_results(operators: Shorts, order: Ints, fanout: Ints, sizes: Longs) -> 
 
 @machine
 def evaluate(
-    graph: Columns, run: RunOrder, results: Ints, sizes: Longs, rules: Longs, state: State, xs: Floats, ids: Ints
+    graph: Columns, run: RunOrder, results: Ints, sizes: Longs, rules: Longs, state: RowState, xs: Floats, ids: Ints
 ) -> int:
     """The forward sweep: compute the operators' values, and stamp them with the number of this run."""
     rows, now = sizes[ROWS], sizes[NOW]
@@ -366,7 +366,7 @@ def mark_absorbed(graph: Columns, sizes: Longs, run: RunOrder) -> None:
 
 @machine
 def differentiate(
-    graph: Columns, run: RunOrder, sizes: Longs, rules: Longs, state: State, grads: Floats, xs: Floats, ids: Ints
+    graph: Columns, run: RunOrder, sizes: Longs, rules: Longs, state: RowState, grads: Floats, xs: Floats, ids: Ints
 ) -> int:
     """The reverse sweep: add the gradients of the requested rows' sum to `grads`, which is 0 everywhere before."""
     rows, widest, oldest, unseen = sizes[ROWS], sizes[WIDEST], state.stamps[sizes[FIRST_REQUEST]], sizes[REQUEST_COUNT]
