@@ -83,7 +83,7 @@ def _compile_signatures(plan: Plan) -> Iterator[tuple[str, dict[str, str]]]:
             leaves = [Variable(1.0) for _ in range(max(numbered, default=-1) + 1)]
             node = rule(*(leaves[operand] for operand in numbered))
             plan_of_one = Plan(CURRENT.tables, [node.row])
-            modules = show_code.forward_code(plan_of_one), show_code.reverse_code(plan_of_one, begun=True)
+            modules = show_code.forward_code(plan_of_one), show_code.reverse_code(plan_of_one, seeded=True)
         llvm = "\n\n".join(str(module.function()) for module in modules)
         yield key, {"llvm": llvm, "assembly": "\n".join(_strip_directives(assembly(str(module))) for module in modules)}
 
