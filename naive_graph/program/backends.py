@@ -1,8 +1,11 @@
-"""The backends of a Program, one per way to run: each answers a query with values, derivatives, whether all are finite.
+"""The backends of a Program: three ways to answer its query, and the choice between them (`backend_for`).
+
+Called with the inputs of a run, a backend returns (values, slopes, whether all are finite):
 
 reference   the sweeps in Python: slow, and the definition of the right numbers
 direct      compiled sweeps on the graph's tables: for plans that are too large or too wide for the passes
-compiled    the plan's own machine code; in level runs until it is compiled, and a very large plan for ever
+compiled    the plan after the passes: in machine code of its own, or in level runs (the rows of one level with one
+            operator are a loop), which need no compilation: a large plan starts in these, a very large one stays there
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cached_property, partial
-from itertools import count
+from itertools import chain, count
 from math import isfinite
 from operator import getitem
 from typing import Any, NamedTuple
@@ -35,16 +38,16 @@ from ..errors import EngineError, EngineWarning
 from .inputs import Inputs, Weights, feed, slice_if_consecutive
 from .replay import Replay, first_wrong
 
-Found = tuple[list[Any], list[Any], bool]
-MOST_ROWS = 2_500_000  # of a plan that goes through the passes: some 1.2 us and 300 bytes for each
-PER_SLOPE = 10  # rows that take as long there as one derivative that is handed out
-WIDEST = 4096  # operands of a product or a logsumexp there: they are written out in Python
+Result = tuple[list[Any], list[Any], bool]  # values, slopes, whether all are finite
+MOST_ROWS = 2_500_000  # of a plan that goes through the passes, which take some 1.2 us and 300 bytes for each
+PER_SLOPE = 10  # one derivative that a Program returns costs the passes as much time as so many rows
+WIDEST = 4096  # most operands of an operator but `add` in the passes, which handle each operand in Python
 FEW_OPERANDS = 1_600  # compiled before the first call: LLVM takes some 0.1 s for as many
 MOST_OPERANDS = 80_000  # the most that are compiled after level runs: LLVM takes some 3 s
 # Executions before a plan is compiled. For a chain of 1,000 rows, where compiled code gains most, these take some
-# 0.05 s, and LLVM some 0.07 s. Until then such a chain takes 1.3 times as long as in CasADi.
+# 0.05 s, and LLVM some 0.07 s.
 PATIENCE = 4_000
-SOON = 1_000  # executions after which a Program checks again whether its code is ready
+SOON = 1_000  # further level runs before a Program looks again whether the background thread has compiled its code
 
 
 def choose(
@@ -66,10 +69,10 @@ def choose(
 
 
 class Query(NamedTuple):
-    """The values of some rows that are wanted, and their derivatives with respect to others.
+    """What a Program computes: the values of `rows`, and their derivatives with respect to `wrt` (rows of leaves).
 
-    batched: PlaceHolders that are fed a number for each sample. engine: the one
-    asked for by name. weights: where Variables' values are, if not in the tables.
+    batched: PlaceHolders that are fed a number for each sample. engine: the one that
+    the user named, or None. weights: where Variables' values are, if not in the tables.
     """
 
     tables: Tables
@@ -83,18 +86,19 @@ class Query(NamedTuple):
 class ReferenceBackend:
     """Answers with the reference engine: slow, and the definition of the right numbers.
 
-    Calling it returns the values, the slopes, and whether all are finite. patience: runs until other code takes over.
+    Calling it returns the values, the slopes, and whether all are finite. patience: how many more level runs there
+    are until compiled code may replace them; 0 where nothing replaces what runs now.
     """
 
     patience = 0
 
-    def __init__(self, asked: Query) -> None:
-        self.question, self.weights = asked, asked.weights
-        self.tables, self.rows, self.wrt, self.batched = asked.tables, asked.rows, asked.wrt, asked.batched
+    def __init__(self, query: Query) -> None:
+        self.query, self.weights = query, query.weights
+        self.tables, self.rows, self.wrt, self.batched = query.tables, query.rows, query.wrt, query.batched
 
     @property
     def machine(self) -> CompiledBackend | None:
-        """The compiled backend behind this one, whose passes can be looked at; None if there is none."""
+        """This backend if it is compiled, so that its passes can be looked at; None for the others."""
         return None
 
     @property
@@ -112,7 +116,7 @@ class ReferenceBackend:
     def placeholders(self) -> list[int]:
         return [self.plan.rows[step] for step in self.plan.placeholders()]
 
-    def __call__(self, inputs: Inputs) -> Found:
+    def __call__(self, inputs: Inputs) -> Result:
         step_of = {row: step for step, row in enumerate(self.plan.rows)}
         values = self._leaves(inputs.numbers)
         sweep.evaluate(self.plan, values)
@@ -132,8 +136,8 @@ class ReferenceBackend:
             return float(self.weights.array[self.weights.places[row]])
         return self.tables.values[row]
 
-    def on_columns(self, inputs: Inputs) -> Found | None:
-        """The direct engine's answers; None where it cannot."""
+    def run_on_tables(self, inputs: Inputs) -> Result | None:
+        """The direct engine's results; None where it cannot run the graph."""
         leaves = self.weights.places if self.weights is not None else ()
         numbers = {**inputs.numbers, **{row: self._held(row) for row in leaves if row not in inputs.numbers}}
         targets = list(dict.fromkeys(self.rows))
@@ -146,7 +150,7 @@ class ReferenceBackend:
         return *answers, all_finite([*answers[0], *answers[1]])
 
     def culprit(self, inputs: Inputs) -> str:
-        """Which node went wrong first, and for which sample."""
+        """A message: which node became infinite or NaN first, in which sample, and how to mend it."""
         plan, batched = self.plan, [row for batch in inputs.batches for row in batch.rows]
         step_of = {row: step for step, row in enumerate(plan.rows)}
         targets, wrt = [step_of[row] for row in self.rows], [step_of[row] for row in self.wrt]
@@ -172,32 +176,32 @@ class ReferenceBackend:
 
 
 class DirectBackend(ReferenceBackend):
-    """Answers by the direct engine, which plans and compiles nothing. ran: the rows of the tables that it runs."""
+    """Answers by the direct engine, which plans and compiles nothing. needed_rows: the rows that it evaluates."""
 
-    def __init__(self, asked: Query, ran: Any) -> None:
-        super().__init__(asked)
-        self.size = len(ran)
-        self.placeholders = ran[np.array(asked.tables.operators)[ran] == PLACEHOLDER].tolist()
+    def __init__(self, query: Query, needed_rows: Any) -> None:
+        super().__init__(query)
+        self.size = len(needed_rows)
+        self.placeholders = needed_rows[np.array(query.tables.operators)[needed_rows] == PLACEHOLDER].tolist()
 
-    def __call__(self, inputs: Inputs) -> Found:
-        found = self.on_columns(inputs)
-        return super().__call__(inputs) if found is None else found
+    def __call__(self, inputs: Inputs) -> Result:
+        result = self.run_on_tables(inputs)
+        return super().__call__(inputs) if result is None else result
 
     def explain(self, times: bool = True) -> str:
-        why = "" if self.question.engine == "direct" else ": too many for the passes, or too wide"
+        why = "" if self.query.engine == "direct" else ": too many for the passes, or too wide"
         return f"The direct engine runs {self.size} rows right on the tables{why}."
 
 
 class CompiledBackend(ReferenceBackend):
-    """Answers by code of the plan's own, or in level runs: see `choose`.
+    """Answers by machine code of the plan's own, or in level runs: see `choose`.
 
-    Either leaves all results in one array, `out`, whose last element is 0.0 if all are finite. tape: the Runnable.
-    picks: where the outputs' values lie, then each output's slopes.
+    Either leaves all results in one array, `out`, whose last element is 0.0 if all are finite. tape: the code or the
+    level runs that run now. picks: where the outputs' values lie, then each output's slopes.
     """
 
-    def __init__(self, asked: Query) -> None:
-        super().__init__(asked)
-        engine = asked.engine
+    def __init__(self, query: Query) -> None:
+        super().__init__(query)
+        engine = query.engine
         places = self.weights.places if self.weights is not None else None
         self.lowering = Lowering(self.tables, self.rows, self.wrt, self.batched, find=engine != "runs", places=places)
         if engine == "runs" and self.lowering.ir.has_samples:
@@ -206,44 +210,44 @@ class CompiledBackend(ReferenceBackend):
             engine = "compiled"
         self.ir = self.lowering.ir
         self.placeholders = [row for row in self.lowering.placeholders if row not in self.batched]
-        self.asked: list[Sample] = [*self.lowering.values, *(slope for row in self.lowering.slopes for slope in row)]
-        self.tape, self._later = choose(self.ir, [sample.row for sample in self.asked], engine=engine)
+        results: list[Sample] = [*self.lowering.values, *chain.from_iterable(self.lowering.slopes)]
+        self.tape, self._compile = choose(self.ir, [sample.row for sample in results], engine=engine)
         self._coming: BackgroundTask | None = None
-        self.patience = PATIENCE if self._later is not None else 0
+        self.patience = PATIENCE if self._compile is not None else 0
         fed = [row in self.batched for row in self.wrt]
-        self.picks = picks(self.ir, self.tape, self.asked, len(self.rows), fed)
-        self.descent: Any = None  # the last way downhill, kept by who makes them
+        self.picks = picks(self.ir, self.tape, results, len(self.rows), fed)
+        self.descent: Any = None  # the compiled steps of the last `minimize`, for the next one (descent.py)
 
     @property
     def machine(self) -> CompiledBackend:
         return self
 
     def stages(self) -> list[PassResult]:
-        """What each pass makes, with its plan: the passes run again, for nobody else needs these plans."""
+        """Each pass with the plan that it makes; the passes run again, as these plans were not kept the first time."""
         find = any(stage.name == "lanes" for stage in self.lowering.stages)
         return Lowering(self.tables, self.rows, self.wrt, self.batched, find=find, keep=True).stages
 
-    def __call__(self, inputs: Inputs) -> Found:
+    def __call__(self, inputs: Inputs) -> Result:
         with self.tables.lock:
             if self.patience > 0:
-                self._wait()
+                self._count_level_run()
             code = self.tape
             feed(code, inputs)
             source = self.tables.values if self.weights is None else self.weights.array
             with memoryview(source) as view:  # the array stays where it is while there is a view of it
                 code.run(view)
             values, *slopes = [pick.reader(code)() for pick in self.picks]
-            # The code looks at whole lines; of what is asked for all may be finite.
+            # The code checks all samples of a row, even if a result is one of them: then all results may be finite.
             finite = code.out.item(-1) == 0.0 or all_finite([values, *slopes])
         return (as_list(values), slopes, finite) if finite or inputs.batches else super().__call__(inputs)
 
-    def _wait(self) -> None:
-        """Count the level runs; after enough of them have code made beside them, and move there."""
+    def _count_level_run(self) -> None:
+        """Count a level run; after PATIENCE of them compile in a background thread, and then switch to the code."""
         if self.patience > 1:
             self.patience -= 1
             return
-        if self._later is not None:
-            coming = self._coming = self._coming or BackgroundTask(self._later)
+        if self._compile is not None:
+            coming = self._coming = self._coming or BackgroundTask(self._compile)
             if not coming.is_done():
                 self.patience = SOON
                 return
@@ -256,43 +260,43 @@ class CompiledBackend(ReferenceBackend):
         return report(self.lowering, self.tape, times)
 
 
-def direct_backend(asked: Query) -> DirectBackend | None:
-    """A backend that runs on the tables; None where the passes can be borne, unless it is asked for by name."""
-    tables, named = asked.tables, asked.engine == "direct"
+def direct_backend(query: Query) -> DirectBackend | None:
+    """A backend that runs on the tables; None if the passes can take the plan, unless the user named this engine."""
+    tables, named = query.tables, query.engine == "direct"
     kinds, degrees = np.array(tables.operators), np.array(tables.in_degrees)
-    if not named and is_within_limits(asked, kinds, degrees):
+    if not named and is_within_limits(query, kinds, degrees):
         return None
-    order = direct.sort_for(tables, list(dict.fromkeys(asked.rows)))
+    order = direct.sort_for(tables, list(dict.fromkeys(query.rows)))
     if order is None:
         return None
     rows = np.array(order.rows)
-    return DirectBackend(asked, rows) if named or not is_within_limits(asked, kinds[rows], degrees[rows]) else None
+    return DirectBackend(query, rows) if named or not is_within_limits(query, kinds[rows], degrees[rows]) else None
 
 
-def is_within_limits(asked: Query, kinds: Any, degrees: Any) -> bool:
+def is_within_limits(query: Query, kinds: Any, degrees: Any) -> bool:
     """Whether a plan of rows of these kinds and degrees is small enough for the passes, in time and memory."""
     wide = {BY_NUMBER[kind].name for kind in kinds[degrees > WIDEST]}
-    return len(kinds) + PER_SLOPE * len(asked.rows) * len(asked.wrt) <= MOST_ROWS and wide <= {"add"}
+    return len(kinds) + PER_SLOPE * len(query.rows) * len(query.wrt) <= MOST_ROWS and wide <= {"add"}
 
 
-def backend_for(asked: Query) -> Backend:
-    """The backend for a query: the engine that was asked for by name, or the one that suits it."""
-    if asked.engine in ("direct", "reference") and asked.batched:
-        raise EngineError(f"The {asked.engine} engine takes one sample at a time. Leave the choice to the Program.")
-    if asked.engine == "reference":
-        return ReferenceBackend(asked)
+def backend_for(query: Query) -> Backend:
+    """The backend for a query: that of the engine which the user named, or the one that suits it."""
+    if query.engine in ("direct", "reference") and query.batched:
+        raise EngineError(f"The {query.engine} engine takes one sample at a time. Leave the choice to the Program.")
+    if query.engine == "reference":
+        return ReferenceBackend(query)
     llvmlite()  # or say at once that it is missing
-    if not asked.batched and asked.engine in (None, "direct") and asked.weights is None:
+    if not query.batched and query.engine in (None, "direct") and query.weights is None:
         with suppress(NotCompilable):  # the passes will meet it too, and say so
-            if found := direct_backend(asked):
+            if found := direct_backend(query):
                 return found
     try:
-        return CompiledBackend(asked)
+        return CompiledBackend(query)
     except NotCompilable as opaque:
-        if asked.batched:
+        if query.batched:
             raise EngineError(f"{opaque} Batches need compiled operators.") from opaque
         warnings.warn(EngineWarning(f"{opaque} The reference engine runs this graph."), stacklevel=user_stacklevel())
-        return ReferenceBackend(asked)
+        return ReferenceBackend(query)
 
 
 Backend = ReferenceBackend
@@ -302,57 +306,59 @@ Backend = ReferenceBackend
 
 
 class ResultPick(NamedTuple):
-    """Where results lie: single numbers among all that code hands out (group 0), or whole lines of a group of samples.
+    """Where some results lie in the code's memory: single numbers in `out` (group 0), or lines of a group of samples.
 
-    where: a slice if they lie side by side, else their places.
+    where: a slice if they lie side by side, else their indices.
     """
 
     group: int
     where: Any
 
     def memory(self, code: Any) -> Any:
-        """The array that they are picked from, which stays until the number of samples changes."""
+        """The array that they are read from; it is replaced only when the number of samples changes."""
         return code.out_lines(self.group) if self.group else code.out
 
     def reader(self, code: Any) -> Callable[[], Any]:
-        """A function that copies them, with all looked up that can be before the call."""
+        """A function that returns a copy of them; all that can be looked up before the call is."""
         memory = self.memory(code)
         return memory[self.where].copy if isinstance(self.where, slice) else partial(getitem, memory, self.where)
 
 
 class PickEach(NamedTuple):
-    """Results of which some are numbers and some have a line, one by one: an array, or a list where they differ.
+    """Results of which some are single numbers and some have a line of samples: read one by one.
 
-    spread: of each whether it is wanted for every sample, though all have the same: a slope by what is fed.
+    The result is an array, or a list if their dimensions differ. spread: for each, whether a single number is repeated
+    for every sample, as it must be in a derivative with respect to a PlaceHolder that is fed a batch.
     """
 
     picks: list[ResultPick]
     spread: Sequence[bool]
 
     def reader(self, code: Any) -> Callable[[], Any]:
-        """A function that copies them."""
+        """A function that returns a copy of them."""
         reads = [
             (pick.reader(code), code.samples[1] if is_spread else 0) for pick, is_spread in zip(self.picks, self.spread)
         ]
 
         def read() -> Any:
-            entries = [_alone(one(), samples) for one, samples in reads]
+            entries = [_only_entry(read_one(), samples) for read_one, samples in reads]
             return np.array(entries) if len({np.ndim(entry) for entry in entries}) == 1 else entries
 
         return read
 
 
-def picks(ir: IR, code: Any, asked: list[Sample], outputs: int, fed: Sequence[bool]) -> list[ResultPick | PickEach]:
-    """What takes the outputs' values, and then each output's slopes, out of what code hands out.
+def picks(ir: IR, code: Any, results: list[Sample], outputs: int, fed: Sequence[bool]) -> list[ResultPick | PickEach]:
+    """Where the code leaves the outputs' values, and then each output's slopes.
 
-    fed: of each slope of an output whether it is by a PlaceHolder of a batch, and so has an entry for each sample.
+    results: the values of as many outputs as `outputs` says, then all slopes. fed: for each leaf of wrt, whether it is
+    a PlaceHolder of a batch, so that its slope has an entry for each sample.
     """
     scalars, entries = count(), []
-    for row, lane in asked:
+    for row, lane in results:
         group = int(ir.groups[row])
         position = code.place_out(row, lane) if group else next(scalars)
         entries.append((group if lane == NONE else 0, position))
-    firsts = range(outputs, len(asked), max(len(fed), 1))
+    firsts = range(outputs, len(results), max(len(fed), 1))
     return [_pick(entries[:outputs], [False] * outputs), *(_pick(entries[k : k + len(fed)], fed) for k in firsts)]
 
 
@@ -363,17 +369,18 @@ def _pick(places: list[tuple[int, int]], spread: Sequence[bool]) -> ResultPick |
     return ResultPick(groups.pop(), slice_if_consecutive([position for _, position in places]))
 
 
-def all_finite(found: Any) -> bool:
-    return all(map(all_finite, found)) if isinstance(found, list) else bool(np.isfinite(found).all())
+def all_finite(results: Any) -> bool:
+    """Whether all numbers in an array, or in nested lists of arrays, are finite."""
+    return all(map(all_finite, results)) if isinstance(results, list) else bool(np.isfinite(results).all())
 
 
-def _alone(entries: Any, samples: int) -> Any:
-    """The only entry of what was found: an array with one for each sample, or a float. samples: as often, or 0."""
+def _only_entry(entries: Any, samples: int) -> Any:
+    """The only entry of an array: a line with a number for each sample, or a float; repeated if `samples` is not 0."""
     if entries.ndim > 1:
         return entries[0]
     return np.full(samples, entries[0]) if samples else float(entries[0])
 
 
-def as_list(found: Any) -> list[Any]:
+def as_list(values: Any) -> list[Any]:
     """The outputs' values as a list of floats, or of arrays with one for each sample."""
-    return found.tolist() if isinstance(found, np.ndarray) and found.ndim == 1 else list(found)
+    return values.tolist() if isinstance(values, np.ndarray) and values.ndim == 1 else list(values)

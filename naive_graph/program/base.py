@@ -147,7 +147,7 @@ class ProgramBase(Suggesting):
             tables, path = self._tables, self._fast_path
             with tables.lock, GUARD:
                 if tables._cache.get(AGE) is path.age:  # the graph has not changed
-                    answer = path.way(inputs)
+                    answer = path.fast_call(inputs)
                     if answer is not None:
                         return _make_answer(Answer, answer)
                     path.close()
@@ -160,13 +160,13 @@ class ProgramBase(Suggesting):
             age = self._tables.cache.setdefault(AGE, object())
             fed = self._check_inputs(feed, inputs) if feed or inputs or self._unnamed else self._no_inputs
             backend = self._backend_and_numbers(fed, self._weights.held)
-            form = call_signature(age, fed, inputs) if feed is None else None  # with feed= there is no fast path
+            signature = call_signature(age, fed, inputs) if feed is None else None  # no fast path with feed=
             with self._tables.lock, GUARD:  # no column may move while machine code reads it
                 self._fast_path.close()
                 values, slopes, finite = backend(fed)
                 self._check_not_stale()  # another thread may have removed rows and used their numbers for new nodes
                 if finite:
-                    self._fast_path.remember(form, age, lambda: self._make_fast_call(backend, fed, inputs))
+                    self._fast_path.remember(signature, age, lambda: self._make_fast_call(backend, fed, inputs))
             if not finite and GraphType._on_invalid != "ignore":
                 report_invalid(backend.culprit(fed), GraphType._on_invalid)
         if self._single:

@@ -1,9 +1,9 @@
-"""`minimize` as compiled code: the update formula becomes rows of the plan, behind those of the gradient.
+"""Gradient descent (`Program.minimize`) as compiled code: a step is one plan, and machine code repeats it in a loop.
 
-    w <- w - 0.1 * g        is two more rows, and a move: the new w is the next run's w.
-
-The formula is traced once for each Variable: it is called with tracers for the weight,
-its gradient and its memory (such as a momentum), which record its operations.
+The update formula is appended to the plan of the loss and its gradient. `w <- w - 0.1 * g` is
+two more rows; the new w is copied to where the next step reads w. The formula is traced
+once for each Variable: it is called with tracers for the weight, its gradient and its memory
+(such as a momentum), which record its operations as rows.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from contextlib import suppress
+from itertools import chain
 from numbers import Integral
 from time import perf_counter
 from typing import Any, NamedTuple, NoReturn
@@ -31,15 +32,15 @@ from ..graph.graph import GraphType
 from ..graph.run_checks import report_invalid
 from .backends import PATIENCE, CompiledBackend, ReferenceBackend, choose
 from .inputs import Inputs, feed
-from .update import FORMULA, describe_value, formula_of, made_by, memories_of
+from .update import FORMULA, apply_formula, describe_value, formula_of, memories_of
 
-LONGEST = 0.1  # seconds that run before a Ctrl-C is heard
+LONGEST = 0.1  # seconds: a call of machine code takes about so long at most, since a Ctrl-C waits for its end
 
 
 class LoopCarried(NamedTuple):
-    """A leaf whose value the last step left. place: among all of these."""
+    """Source of a leaf whose value is a result of the step before. position: among all such leaves."""
 
-    place: int
+    position: int
 
 
 class _Tracer(Tracer):
@@ -72,7 +73,7 @@ class _Tracer(Tracer):
 
 
 class _GrowingPlan(Rows):
-    """A plan with rows appended to it."""
+    """A plan to which rows are appended while the formula is traced; `build_plan` returns the longer plan."""
 
     who = FORMULA
 
@@ -89,25 +90,26 @@ class _GrowingPlan(Rows):
         self.constants[row] = value
         return row
 
-    def carried(self, place: int) -> int:
+    def add_carried_leaf(self, position: int) -> int:
         row = self.add(PLACEHOLDER, [])
-        self.sources[row] = LoopCarried(place)
+        self.sources[row] = LoopCarried(position)
         return row
 
     def build_plan(self) -> IR:
         ir = self.ir
-        kinds, operands = [kind for kind, _ in self.made], [of for _, of in self.made]
-        starts = np.cumsum([int(ir.starts[-1]), *map(len, operands)])
-        more = kinds, starts, [each for some in operands for each in some], [0] * len(kinds)
+        kinds, operand_lists = [kind for kind, _ in self.made], [operands for _, operands in self.made]
+        starts = np.cumsum([int(ir.starts[-1]), *map(len, operand_lists)])
+        appended = kinds, starts, [*chain.from_iterable(operand_lists)], [0] * len(kinds)
         before = ir.kinds, ir.starts[:-1], ir.operands, ir.groups
-        columns = (np.concatenate([one, np.array(two, np.int32)]) for one, two in zip(before, more, strict=True))
+        columns = (np.concatenate([old, np.array(new, np.int32)]) for old, new in zip(before, appended, strict=True))
         return with_columns(ir, PlanColumns(*columns), len(self), self.constants, self.sources)
 
 
 class DescentStep(NamedTuple):
-    """One step downhill as a plan: the output's row, the leaves that are carried over, and the rows that they become.
+    """One step of gradient descent as a plan.
 
-    start: what the leaves hold at first. leaf_of: the leaf of each Variable, by its row in the tables.
+    output: the loss's row. leaves, results: the rows of weights and memories, and for each the row whose value is
+    copied there for the next step. start: the leaves' first values. leaf_of: a Variable's row in the tables -> leaf.
     """
 
     ir: IR
@@ -124,32 +126,33 @@ def build_step(lowering: Lowering, weights: Sequence[int], held: Sequence[float]
     memories, counts = memories_of(formula)
     grower = _GrowingPlan(lowering.ir)
     leaf_of = {source: row for row, source in lowering.ir.sources.items() if isinstance(source, int)}
-    carried: dict[int, tuple[int, float]] = {}  # leaf -> what it becomes, and what it holds at first
+    carried: dict[int, tuple[int, float]] = {}  # leaf -> the row of its next value, and its first value
     time = {}
     if counts:
-        clock = grower.carried(NONE)
+        clock = grower.add_carried_leaf(NONE)  # each leaf gets its position below
         carried[clock] = grower.add(RULES["add"].number, [clock, grower.place(1.0)]), 1.0
         time["t"] = _Tracer(grower, clock)
     slopes = dict(zip(weights, zip(held, lowering.slopes[0], strict=True), strict=True))  # one may be named twice
     for weight, (value, slope) in slopes.items():
         row = leaf_of.setdefault(weight, len(grower))
         if row == len(grower):  # the output does not depend on it; the formula may move it all the same
-            grower.carried(NONE)
-        memory = [grower.carried(NONE) for _ in range(memories)]
-        made = made_by(formula, [_Tracer(grower, operand_row) for operand_row in (row, slope.row, *memory)], time)
-        for leaf, new, begin in zip((row, *memory), made, (value, *[0.0] * memories), strict=True):
-            carried[leaf] = grower.place(new), begin
-    grower.sources |= {row: LoopCarried(index) for index, row in enumerate(carried)}
+            grower.add_carried_leaf(NONE)
+        memory = [grower.add_carried_leaf(NONE) for _ in range(memories)]
+        arguments = [_Tracer(grower, operand_row) for operand_row in (row, slope.row, *memory)]
+        results = apply_formula(formula, arguments, time)
+        for leaf, result, first in zip((row, *memory), results, (value, *[0.0] * memories), strict=True):
+            carried[leaf] = grower.place(result), first
+    grower.sources |= {row: LoopCarried(position) for position, row in enumerate(carried)}
     moved = {row: leaf for row, leaf in leaf_of.items() if leaf in carried}
-    results, start = map(list, zip(*carried.values()))
-    return DescentStep(grower.build_plan(), lowering.values[0].row, [*carried], results, start, moved)
+    next_rows, start = map(list, zip(*carried.values()))
+    return DescentStep(grower.build_plan(), lowering.values[0].row, [*carried], next_rows, start, moved)
 
 
 # --- running ------------------------------------------------------------------
 
 
 def check_arguments(rule: Any, steps: Any) -> None:
-    """Refuse a rule that is none, or steps that are no whole number of at least 1."""
+    """Raise NumberError or NodeError unless `rule` is a rate or a formula, and `steps` a whole number from 1 on."""
     if type(rule) is not float:  # as it mostly is
         formula_of(rule)
     if isinstance(steps, bool) or not isinstance(steps, Integral) or steps < 1:
@@ -180,7 +183,7 @@ def not_minimizable_error(tables: Tables, outputs: Sequence[int], weights: Seque
 
 
 def _check_leads_down(answers: ReferenceBackend) -> None:
-    """Refuse weights on which the output does not depend."""
+    """Raise NodeError if the output depends on none of the weights."""
     if answers.machine is not None:
         lowering = answers.machine.lowering
         if any(lowering.ir.constants.get(slope.row) != 0.0 for slope in lowering.slopes[0]):
@@ -190,13 +193,14 @@ def _check_leads_down(answers: ReferenceBackend) -> None:
 
 
 def _constant_loss_error(tables: Tables, output: int, weights: Sequence[int]) -> NodeError | None:
-    found = set(ancestors(tables, [output]))
-    if not any(tables.operators[row] == VARIABLE for row in found):
+    """The error for an output that depends on none of the weights; None if it depends on one."""
+    leads_to_output = set(ancestors(tables, [output]))
+    if not any(tables.operators[row] == VARIABLE for row in leads_to_output):
         return NodeError(
             f"{tables.label(output)} depends on no Variable, so no step can make it smaller. "
             "What minimize shall move is made with Graph.Variable(1.0)."
         )
-    if weights and found.isdisjoint(weights):
+    if weights and leads_to_output.isdisjoint(weights):
         return NodeError(
             f"{tables.label(output)} depends on none of the Variables in wrt, so no step can make it smaller. "
             "Name those that it is built from: Program(loss, wrt=[x])."
@@ -204,19 +208,21 @@ def _constant_loss_error(tables: Tables, output: int, weights: Sequence[int]) ->
     return None
 
 
-def descend(answers: ReferenceBackend, inputs: Inputs, rule: Any, steps: Any, held: list[float], keep: Any) -> Any:
-    """Run the steps, and keep the weights' last values; returns the output before each step.
+def descend(
+    answers: ReferenceBackend, inputs: Inputs, rule: Any, steps: Any, held: list[float], write_weights: Any
+) -> Any:
+    """Run the steps in chunks, and write the weights' last values; returns the output before each step.
 
-    held: the weights at the beginning. keep: called with them at the end.
+    held: the weights at the beginning. write_weights: called with them at the end.
     """
-    way = _select_runner(answers, inputs, rule, int(steps), held)
+    runner = _select_runner(answers, inputs, rule, int(steps), held)
     history = _history(int(steps))
     chunk, done, bar = 1, 0, None
     try:
         while done < len(history):
             since = perf_counter()
             part = history[done : done + chunk]
-            way.run(part)
+            runner.run(part)
             done += len(part)
             took = perf_counter() - since
             chunk = _next(chunk, took)
@@ -225,15 +231,15 @@ def descend(answers: ReferenceBackend, inputs: Inputs, rule: Any, steps: Any, he
             if bar is not None:
                 bar.update(done - bar.n)
     except KeyboardInterrupt as stop:
-        _finish(answers, inputs, way, history[:done], keep)
+        _write_result(answers, inputs, runner, history[:done], write_weights)
         stop.add_note(f"minimize: stopped after {done:,} of {len(history):,} steps, whose weights are kept.")
         raise
     finally:
         if bar is not None:
             bar.close()
-    _finish(answers, inputs, way, history, keep)
+    _write_result(answers, inputs, runner, history, write_weights)
     if answers.machine is not None:
-        answers.machine.descent = way if way.rate is not None else None
+        answers.machine.descent = runner if runner.rate is not None else None  # minimize(0.1) again reuses it
     return history
 
 
@@ -249,21 +255,21 @@ def _history(steps: int) -> Any:
 
 
 def _next(chunk: int, took: float) -> int:
-    """How many steps to take next, after a chunk that took so many seconds."""
+    """How many steps the next chunk has, after one of `chunk` steps that took so many seconds."""
     if took < LONGEST / 32:
         return 16 * chunk
     return 2 * chunk if took < LONGEST / 2 else chunk
 
 
-def _finish(answers: ReferenceBackend, inputs: Inputs, way: Any, seen: Any, keep: Any) -> None:
-    """Keep the weights, unless something was infinite or NaN from the start, or that is forbidden."""
-    weights = [way.weight(row) for row in answers.wrt]
-    finite = np.isfinite(seen)
+def _write_result(answers: ReferenceBackend, inputs: Inputs, runner: Any, history: Any, write_weights: Any) -> None:
+    """Write the weights, but not if the first output was infinite or NaN, nor if Graph.on_invalid makes that raise."""
+    weights = [runner.weight(row) for row in answers.wrt]
+    finite = np.isfinite(history)
     first_bad = None if finite.all() else int(finite.argmin())
     if GraphType._on_invalid != "ignore" and (first_bad is not None or not all(map(math.isfinite, weights))):
         report_invalid(_diagnose(answers, inputs, first_bad), GraphType._on_invalid)
     if first_bad != 0:
-        keep(weights)
+        write_weights(weights)
 
 
 def _diagnose(answers: ReferenceBackend, inputs: Inputs, first_bad: int | None) -> str:
@@ -277,6 +283,7 @@ def _diagnose(answers: ReferenceBackend, inputs: Inputs, first_bad: int | None) 
 def _select_runner(
     answers: ReferenceBackend, inputs: Inputs, rule: Any, steps: int, held: list[float]
 ) -> _CompiledDescent | _ReferenceDescent:
+    """What runs the steps: the code of the last `minimize` if the rate is the same, new code, or Python."""
     machine = answers.machine
     if machine is None:
         _check_leads_down(answers)
@@ -287,34 +294,34 @@ def _select_runner(
             "minimize makes one number small; this output has one for each sample. "
             "Gather them: Program(mean(loss), wrt=weights)."
         )
-    if any(at.lane != NONE for at in lowering.slopes[0]):  # a weight of one sample's own
+    if any(slope.lane != NONE for slope in lowering.slopes[0]):  # a weight that only one of the found samples uses
         lowering = Lowering(inputs.tables, answers.rows, answers.wrt, machine.batched, find=False)
     rate = rule if type(rule) is float else None  # a function may do something else the next time
-    kept, machine.descent = machine.descent, None  # who comes in between takes memory of his own
+    kept, machine.descent = machine.descent, None  # a `minimize` during this one must not share its memory
     if isinstance(kept, _CompiledDescent) and kept.rate == rate:
         kept.begin(inputs, list(dict(zip(answers.wrt, held, strict=True)).values()), steps)
         return kept
     _check_leads_down(answers)
-    way = _CompiledDescent(machine, build_step(lowering, answers.wrt, held, rule), rate)
-    way.begin(inputs, way.step.start, steps)
-    return way
+    runner = _CompiledDescent(machine, build_step(lowering, answers.wrt, held, rule), rate)
+    runner.begin(inputs, runner.step.start, steps)
+    return runner
 
 
 class _CompiledDescent:
-    """The steps as machine code; weights and memories stay in its memory.
+    """The steps as machine code, or in level runs until it is compiled; weights and memories stay in its memory.
 
-    rate: for which it may be used again; None for a formula, whose memories begin anew. patience: steps until
-    code is made beside level runs.
+    rate: a later `minimize` with the same rate may use it again; None for a formula, which is traced anew. patience:
+    how many more steps run in level runs before a background thread compiles them.
     """
 
     def __init__(self, machine: CompiledBackend, step: DescentStep, rate: float | None) -> None:
         self.step, self.rate, self.patience = step, rate, PATIENCE
         wanted = [step.output, *step.results]
-        self.code, later = choose(step.ir, wanted, step.leaves, machine.question.engine)
+        self.code, later = choose(step.ir, wanted, step.leaves, machine.query.engine)
         self.coming = None if later is None else BackgroundTask(later)
 
     def begin(self, inputs: Inputs, start: Sequence[float], steps: int) -> None:
-        """Stand at the start of a walk of so many steps."""
+        """Set the inputs and the leaves' values for a `minimize` of so many steps."""
         self.inputs, self.patience = inputs, self.patience - steps
         self._set_state(self.code, start)
 
@@ -324,7 +331,7 @@ class _CompiledDescent:
             code.put(row, value)
 
     def run(self, history: Any) -> None:
-        """Run as many steps as the history has places for."""
+        """Run a step for each element of `history`, and write the output before it there."""
         if self.coming is not None and self.patience <= 0 and self.coming.is_done():
             self._switch_to_compiled(self.coming)
         tables = self.inputs.tables
@@ -332,7 +339,7 @@ class _CompiledDescent:
             self.code.repeat(view, history)
 
     def _switch_to_compiled(self, coming: BackgroundTask) -> None:
-        """Go on in compiled code, from where the level runs stand."""
+        """Replace level runs by the compiled code, and copy weights and memories to it."""
         with suppress(NotCompilable):  # then level runs go on
             code = coming.result()
             self._set_state(code, [self.code.held(row) for row in self.step.leaves])
@@ -362,11 +369,11 @@ class _ReferenceDescent:
     def _step(self) -> float:
         values, slopes, _ = self.answers(self.inputs)
         time = {"t": float(self.done + 1)} if self.counts else {}
-        made = {
-            row: made_by(self.formula, [self.inputs.numbers[row], slope, *self.memory[row]], time)
+        results = {
+            row: apply_formula(self.formula, [self.inputs.numbers[row], slope, *self.memory[row]], time)
             for row, slope in zip(self.answers.wrt, slopes[0].tolist(), strict=True)
         }
-        checked = {row: [number(value, FORMULA) for value in numbers] for row, numbers in made.items()}
+        checked = {row: [number(value, FORMULA) for value in numbers] for row, numbers in results.items()}
         for row, (weight, *memory) in checked.items():
             self.inputs.numbers[row], self.memory[row] = weight, memory
         self.done += 1

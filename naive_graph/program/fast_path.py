@@ -3,9 +3,9 @@
 The second call of a signature builds the path. From then on such calls copy their numbers to where the code reads
 them (or pass pointers to the samples), run the code, and copy the results.
 
-The signature ("form") is what the path relies on: the state of the graph (its age), the number of samples, the
-PlaceHolders that are fed, and the types of the inputs. A call that does not match, or whose result is infinite or
-NaN, takes the slow path, which reports what is wrong.
+The signature is the state of the graph (its age), the number of samples, the PlaceHolders that are fed, and the types
+of the inputs. The path itself checks only the age, and each input's type and shape. A call that does not fit, or
+whose result is infinite or NaN, takes the slow path, which reports what is wrong.
 """
 
 from __future__ import annotations
@@ -18,141 +18,144 @@ import numpy as np
 from .backends import CompiledBackend, as_list
 from .inputs import Inputs, InputSlot, places_of
 
-Found = tuple[Any, Any]
-FastCall = Callable[..., Found | None]
-PLAIN = (np.dtype(np.float64), np.dtype(np.float32))  # each number of either is a float64
+Result = tuple[Any, Any]  # values, slopes
+FastCall = Callable[..., Result | None]
+PLAIN_TYPES = (np.dtype(np.float64), np.dtype(np.float32))  # every number of these types is a float64, too
 AGE = "age"  # key in the tables' cache: an object that is kept until the graph changes
 
 
-def no_fast_path(inputs: Any) -> Found | None:
+def no_fast_path(inputs: Any) -> Result | None:
     """The null fast path: it returns None, so that the slow path is taken."""
     return None
 
 
 class FastPath:
-    """The signature ("form") of a Program's last call, and a fast path (`way`), valid while the graph has this age."""
+    """The signature of a Program's last call, and the function that answers calls like it while the graph has this age.
 
-    __slots__ = ("age", "form", "way")
+    `fast_call(inputs)` returns (values, slopes), or None where the slow path must be taken.
+    """
+
+    __slots__ = ("age", "fast_call", "signature")
 
     def __init__(self) -> None:
-        self.form: Any = None
+        self.signature: Any = None
         self.close()
 
     def close(self) -> None:
         """Disable the fast path: the slow path may change the state that it uses."""
-        self.way: FastCall = no_fast_path
+        self.fast_call: FastCall = no_fast_path
         self.age = object()
 
-    def remember(self, form: Any, age: object, make: Callable[[], FastCall]) -> None:
-        """Record a call that the slow path answered; on the second of a form, build its fast path with `make`."""
-        if form is not None and form == self.form:
-            self.way, self.age = make(), age
-        self.form = form
+    def remember(self, signature: Any, age: object, make: Callable[[], FastCall]) -> None:
+        """Record a call that the slow path answered; if the last had its signature, build the fast path with `make`."""
+        if signature is not None and signature == self.signature:
+            self.fast_call, self.age = make(), age
+        self.signature = signature
 
 
-def call_signature(age: object, given: Inputs, inputs: Sequence[Any]) -> Any:
-    """The signature (form) of a call; None if the first input is neither a float nor an array: no fast path then."""
+def call_signature(age: object, checked: Inputs, inputs: Sequence[Any]) -> Any:
+    """The signature of a call; None if the first input is neither a float nor an array: no fast path then."""
     if inputs and not hasattr(inputs[0], "ndim") and type(inputs[0]) is not float:
         return None
-    return (age, given.samples, [batch.rows for batch in given.batches], [*map(type, inputs)])
+    return (age, checked.samples, [batch.rows for batch in checked.batches], [*map(type, inputs)])
 
 
 def fast_path(
-    answers: Any, kept: Any, samples: int, single: bool, inputs: Sequence[InputSlot], given: Sequence[Any]
+    backend: Any, weights: Any, samples: int, single: bool, slots: Sequence[InputSlot], values: Sequence[Any]
 ) -> FastCall:
     """Build the fast path for calls like the one just answered: a function from inputs to (values, slopes) or None.
 
-    kept: the weights, in an array or in the graph, which are read in place. single: whether to return one output
-    instead of a list. inputs, given: the slots and values of the call: all batches, or floats and arrays of one sample.
+    weights: where they are, in an array or in the graph; they are read in place. single: whether to return one output
+    instead of a list. slots, values: the call's inputs: all batches, or floats and arrays of one sample.
     """
-    if not isinstance(answers, CompiledBackend) or not _can_be_fed(answers, inputs):
+    if not isinstance(backend, CompiledBackend) or not _can_be_fed(backend, slots):
         return no_fast_path
-    code, source = answers.tape, kept.source()
+    code, source = backend.tape, weights.source()
     with memoryview(source) as view:
         code.set_source(view)
-    fit = _batches(code, samples, inputs, given) if answers.batched else _one_sample(code, inputs)
-    read_values, *slope_readers = [pick.reader(code) for pick in answers.picks]
+    feed = _batch_feeder(code, samples, slots, values) if backend.batched else _scalar_feeder(code, slots)
+    read_values, *slope_readers = [pick.reader(code) for pick in backend.picks]
     nonfinite, call, packed = code.out.item, code.call, code.packed
 
-    def again(inputs: tuple[Any, ...]) -> Found | None:
+    def fast_call(inputs: tuple[Any, ...]) -> Result | None:
         _held = memoryview(source)  # as long as there is a view, the floats stay where they are
-        if answers.tape is not code or kept.source() is not source:
+        if backend.tape is not code or weights.source() is not source:
             return None
-        _fed = fit(inputs)
+        _fed = feed(inputs)  # bound to a name: the arrays must live until the run has ended
         if _fed is None:
             return None
         call(packed)
-        if nonfinite(-1) != 0.0:  # something that is handed out is not finite
+        if nonfinite(-1) != 0.0:  # some result is not finite
             return None
         values, slopes = as_list(read_values()), [read() for read in slope_readers]
         return (values[0], slopes[0] if slopes else []) if single else (values, slopes)
 
-    return again if answers.is_final else _count_runs(answers, again)
+    return fast_call if backend.is_final else _count_runs(backend, fast_call)
 
 
-def _count_runs(answers: CompiledBackend, way: FastCall) -> FastCall:
+def _count_runs(backend: CompiledBackend, fast_call: FastCall) -> FastCall:
     """Wrap a fast path over level runs to count them: after enough, the slow path switches to compiled code."""
 
-    def again(inputs: tuple[Any, ...]) -> Found | None:
-        answer = way(inputs) if answers.patience > 1 else None
+    def counted_call(inputs: tuple[Any, ...]) -> Result | None:
+        answer = fast_call(inputs) if backend.patience > 1 else None
         if answer is not None:
-            answers.patience -= 1
+            backend.patience -= 1
         return answer
 
-    return again
+    return counted_call
 
 
-def _can_be_fed(answers: CompiledBackend, inputs: Sequence[InputSlot]) -> bool:
+def _can_be_fed(backend: CompiledBackend, slots: Sequence[InputSlot]) -> bool:
     """Whether the inputs cover all PlaceHolders; then only the Variables can change, which are loaded in any case."""
-    fed = {row for slot in inputs for row in slot.rows}
-    return fed.issuperset([*answers.placeholders, *answers.tape.fed_rows])
+    fed = {row for slot in slots for row in slot.rows}
+    return fed.issuperset([*backend.placeholders, *backend.tape.fed_rows])
 
 
-Fit = Callable[..., Any]  # passes inputs to the code; returns what must be kept alive for the run, None if unfit
+Feeder = Callable[..., Any]  # passes inputs to the code; returns what must live until the run ends, None if unfit
 
 
-def _one_sample(code: Any, inputs: Sequence[InputSlot]) -> Fit:
-    """A function that copies the floats and arrays of a call to where they are read; None if they do not fit.
+def _scalar_feeder(code: Any, slots: Sequence[InputSlot]) -> Feeder:
+    """A function that copies the floats and arrays of a call to where the code reads them; None if they do not fit.
 
-    Only NumPy's own class of arrays is taken: a kind of it, as a masked array, may mean other numbers than it holds.
+    Only `np.ndarray` itself is taken: in a subclass, such as a masked array, the elements may not be the numbers meant.
     """
-    order = [(slot.shape, *places_of(code, slot.rows, of_samples=False)) for slot in inputs]
+    targets = [(slot.shape, *places_of(code, slot.rows, of_samples=False)) for slot in slots]
     scalars, plain_array = code.scalars, np.ndarray
 
-    def fit(given: tuple[Any, ...]) -> Any:
-        if len(given) != len(order):
+    def feed(inputs: tuple[Any, ...]) -> Any:
+        if len(inputs) != len(targets):
             return None
-        for value, (shape, read, where) in zip(given, order):
+        for value, (shape, read, where) in zip(inputs, targets):
             if type(value) is float and not shape:
                 scalars[where] = value
-            elif type(value) is plain_array and shape and value.shape == shape and value.dtype in PLAIN:
+            elif type(value) is plain_array and shape and value.shape == shape and value.dtype in PLAIN_TYPES:
                 scalars[where] = value.reshape(-1)[read]
             else:
                 return None
-        return given
+        return inputs
 
-    return fit
+    return feed
 
 
-def _batches(code: Any, samples: int, inputs: Sequence[InputSlot], arrays: Sequence[Any]) -> Fit:
-    """A function that tells the code where the samples of a call lie; None if the arrays are not laid out as these."""
-    order = []
-    for slot, array in zip(inputs, arrays):
+def _batch_feeder(code: Any, samples: int, slots: Sequence[InputSlot], arrays: Sequence[Any]) -> Feeder:
+    """A function that gives the code pointers to a call's samples; None if the arrays' shape or strides differ."""
+    layouts = []
+    for slot, array in zip(slots, arrays):
         array = np.asarray(array, float)
         read, leaves = places_of(code, slot.rows, of_samples=True)
         offsets = np.zeros(1, np.int64)
         for extent, stride in zip(slot.shape, array.strides[1:]):
             offsets = np.add.outer(offsets, stride * np.arange(extent)).ravel()
         code.feeds[1][leaves, 1] = array.strides[0]
-        order.append(((samples, *slot.shape), array.strides, leaves, offsets[read]))
+        layouts.append(((samples, *slot.shape), array.strides, leaves, offsets[read]))
     begins, float64, plain_array = code.feeds[1][:, 0], np.dtype(float), np.ndarray
 
-    def fit(given: tuple[Any, ...]) -> Any:
-        if len(given) != len(order):
+    def feed(inputs: tuple[Any, ...]) -> Any:
+        if len(inputs) != len(layouts):
             return None
         held = []
-        for array, (shape, strides, leaves, offsets) in zip(given, order):
-            if type(array) is not plain_array or array.shape != shape or array.dtype not in PLAIN:
+        for array, (shape, strides, leaves, offsets) in zip(inputs, layouts):
+            if type(array) is not plain_array or array.shape != shape or array.dtype not in PLAIN_TYPES:
                 return None
             if array.dtype is not float64:
                 array = array.astype(float64)
@@ -162,4 +165,4 @@ def _batches(code: Any, samples: int, inputs: Sequence[InputSlot], arrays: Seque
             held.append(array)
         return held
 
-    return fit
+    return feed

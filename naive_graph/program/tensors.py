@@ -5,10 +5,11 @@
     program.backward(images, labels)                # adds them to the parameters' own, for a trainer
     fit(trainer, program, samples)                  # the whole loop; a sample is (image, label)
 
-Every element of every tensor is a node of the graph, and the Program runs these
+Every element of every tensor is a scalar node of the graph, and the Program runs these
 nodes. It reads the weights of a Model where they lie, in the Model's own array;
 those of several Models, or of leaves without one, are copied into one array
-before each call. So the numbers are those of `tensor.eval()` and `tensor.backward()`.
+before each call. So it always computes with the weights that `tensor.eval()` and
+`tensor.backward()` use.
 """
 
 from __future__ import annotations
@@ -32,11 +33,11 @@ from .base import Answer, Feed, ProgramBase
 from .fast_path import no_fast_path
 from .inputs import ArrayWeights, Inputs, InputSlot, VariableWeights, make_slot, not_a_node_error, slice_if_consecutive
 
-Parts = list[tuple[slice, Shape]]  # where each tensor's elements are among all, and its shape
+Parts = list[tuple[slice, Shape]]  # for each of several tensors: where its elements are among all, and its shape
 
 
 class TensorProgramBase(ProgramBase):
-    """The Program of tensors: fed with arrays, answered in shapes. Scalar nodes count as tensors of shape ()."""
+    """The Program of tensors: takes arrays, and answers in the tensors' shapes. A scalar node has the shape ()."""
 
     outputs: list[Any]
     wrt: list[Any]
@@ -46,26 +47,28 @@ class TensorProgramBase(ProgramBase):
     ) -> None:
         if weights is not None:
             raise FeedError("A Program of tensors reads the weights where they are. Leave weights= out.")
-        results, self._alone = _tensors(outputs, "Program")
+        results, self._is_single_output = _tensors(outputs, "Program")
         leaves = [ancestor for ancestor in ancestors(results) if isinstance(ancestor, LeafNode)]
-        learned = [each for each in leaves if each.leaf_type == LeafType.PARAMETER]
-        learned.sort(key=lambda leaf: leaf.source.start if leaf.source else leaf.serial)
-        loss = self._alone and results[0].size == 1
-        given = wrt
-        if given is None:
-            given = learned if loss else []
-        self._leaves, self._one_slope = _tensors(given, "Program's wrt")
-        self._moved = [each for each in self._leaves if _is_moved(each)]
-        self._frozen = [each for each in learned if each not in self._leaves]
-        super().__init__(_elements(results)[0] if loss else _elements(results), _elements(self._leaves), inputs, engine)
+        parameters = [leaf for leaf in leaves if leaf.leaf_type == LeafType.PARAMETER]
+        parameters.sort(key=lambda leaf: leaf.source.start if leaf.source else leaf.serial)
+        is_loss = self._is_single_output and results[0].size == 1
+        differentiated = wrt
+        if wrt is None:  # a loss is differentiated with respect to all its parameters
+            differentiated = parameters if is_loss else []
+        self._leaves, self._is_single_leaf = _tensors(differentiated, "Program's wrt")
+        self._movable_leaves = [leaf for leaf in self._leaves if _is_movable(leaf)]
+        self._frozen = [leaf for leaf in parameters if leaf not in self._leaves]
+        nodes = _elements(results)
+        super().__init__(nodes[0] if is_loss else nodes, _elements(self._leaves), inputs, engine)
         self.outputs, self.wrt = results, self._leaves
         self._values, self._slopes = _parts(results), _parts(self._leaves)
-        self._adds_up = self._single and all(each.source for each in self._leaves)
-        if isinstance(wrt, (list, tuple)) and wrt and all(isinstance(each, Node) for each in wrt):
-            self._one_slope, self._slopes = True, [(slice(0, len(wrt)), (len(wrt),))]  # as of nodes alone
+        self._can_accumulate = self._single and all(leaf.source for leaf in self._leaves)  # see `backward`
+        if isinstance(wrt, (list, tuple)) and wrt and all(isinstance(node, Node) for node in wrt):
+            # Scalar nodes get one array of derivatives, as in a Program of nodes.
+            self._is_single_leaf, self._slopes = True, [(slice(0, len(wrt)), (len(wrt),))]
         named = {slot.leaf for slot in self._inputs}
-        fed = [each for each in leaves if each.leaf_type == LeafType.INPUT and each.nodes is None]
-        self._unnamed = [self._slot(each) for each in fed if each not in named]
+        fed = [leaf for leaf in leaves if leaf.leaf_type == LeafType.INPUT and leaf.nodes is None]
+        self._unnamed = [self._slot(leaf) for leaf in fed if leaf not in named]
         slots = {slot.leaf: slot.rows for slot in (*self._inputs, *self._unnamed)}
         choices = [node.direct for node in ancestors(results) if node.direct]
         self._checks = [
@@ -82,7 +85,9 @@ class TensorProgramBase(ProgramBase):
         return InputSlot(tuple(lower(input).rows.ravel().tolist()), input.shape, input)
 
     def _make_weights(self, weights: Any) -> VariableWeights | ArrayWeights:
-        return LeafWeights(self._moved, self._frozen) if self._moved or self._frozen else super()._make_weights(weights)
+        if self._movable_leaves or self._frozen:
+            return LeafWeights(self._movable_leaves, self._frozen)
+        return super()._make_weights(weights)
 
     # --- calling it ---
 
@@ -90,38 +95,37 @@ class TensorProgramBase(ProgramBase):
         """The values and the derivatives, in the tensors' shapes."""
         if unknown:
             raise describe_misfit(self.__call__, inputs, unknown)
-        values, rows = self._flat(inputs, feed)
-        found = [_reshape_entries(values[part], shape) for part, shape in self._values]
-        slopes = (
-            [self._collect_slopes(rows[part], shape) for part, shape in self._values]
-            if self.wrt
-            else [[] for _ in found]
-        )
-        return Answer(found[0], slopes[0]) if self._alone else Answer(found, slopes)
+        values, gradients = self._evaluate_elements(inputs, feed)
+        arrays = [_reshape_entries(values[part], shape) for part, shape in self._values]
+        slopes: list[Any] = [[] for _ in arrays]
+        if self.wrt:
+            slopes = [self._collect_slopes(gradients[part], shape) for part, shape in self._values]
+        return Answer(arrays[0], slopes[0]) if self._is_single_output else Answer(arrays, slopes)
 
     def backward(self, *inputs: Any, feed: Feed | None = None) -> float:
-        kept = self._weights
-        if not self._adds_up or not isinstance(kept, LeafWeights):
+        weights = self._weights
+        if not self._can_accumulate or not isinstance(weights, LeafWeights):
             return super().backward(*inputs, feed=feed)
-        kept.settle()
+        weights.update_array()
         value, gradient = ProgramBase.__call__(self, *inputs, feed=feed)
-        if isinstance(kept.together, slice):
-            kept.model.gradients[kept.together] += gradient
+        if isinstance(weights.model_places, slice):
+            weights.model.gradients[weights.model_places] += gradient
         else:
             for leaf, (part, shape) in zip(self._leaves, self._slopes, strict=True):
                 leaf.receive(gradient[part].reshape(shape))
         return value if type(value) is float else float(np.sum(value))
 
-    def _flat(self, inputs: Sequence[Any], feed: Feed | None) -> tuple[Any, Any]:
-        """The value of each element, and its derivatives in a row."""
+    def _evaluate_elements(self, inputs: Sequence[Any], feed: Feed | None) -> tuple[Any, Any]:
+        """The value of each element of the outputs, and for each the row of its derivatives."""
         if isinstance(self._weights, LeafWeights):
-            self._weights.settle()
+            self._weights.update_array()
         value, gradient = super().__call__(*inputs, feed=feed)
         return ([value], [gradient]) if self._single else (value, gradient)
 
     def _pair_inputs(self, feed: Any, inputs: Sequence[Any]) -> tuple[Any, Iterable[tuple[InputSlot, Any]]]:
         """Input tensors may be fed by `feed`, too; those that are not fed keep the array that they have."""
-        others = {each.leaf: each for each in (*self._inputs[len(inputs) :], *self._unnamed) if each.leaf is not None}
+        later_slots = (*self._inputs[len(inputs) :], *self._unnamed)
+        others = {slot.leaf: slot for slot in later_slots if slot.leaf is not None}
         held = {leaf: leaf.held for leaf in others if leaf.held is not None}
         if isinstance(feed, Mapping):
             held |= {leaf: feed[leaf] for leaf in others if leaf in feed}
@@ -130,23 +134,27 @@ class TensorProgramBase(ProgramBase):
 
     def _check_inputs(self, feed: Feed | None, inputs: Sequence[Any] = ()) -> Inputs:
         """The inputs of a call, checked; also that the indices among them are within the extents that they index."""
-        given = super()._check_inputs(feed, inputs)
+        checked = super()._check_inputs(feed, inputs)
         for rows, check in self._checks:
-            check(np.array([given.numbers[row] for row in rows if row in given.numbers]))
-            batches = [batch for batch in given.batches if batch.rows == rows]
+            check(np.array([checked.numbers[row] for row in rows if row in checked.numbers]))
+            batches = [batch for batch in checked.batches if batch.rows == rows]
             check(np.array([*chain.from_iterable(batch.columns for batch in batches)]))
-        return given
+        return checked
 
     def _make_fast_call(self, *call: Any) -> Any:
         """No fast path if some inputs are indices: these are checked in every call."""
         return no_fast_path if self._checks else super()._make_fast_call(*call)
 
     def _collect_slopes(self, rows: Sequence[Any], shape: Shape) -> Any:
-        """The derivatives of one output. rows: for each of its elements those with respect to all that is in wrt."""
-        found = [
-            _reshape_entries(np.concatenate([row[part] for row in rows]), shape + own) for part, own in self._slopes
-        ]
-        return found[0] if self._one_slope else found
+        """The derivatives of one output, an array for each tensor of wrt: of the output's shape and then its own.
+
+        rows: for each element of the output, its derivatives with respect to all elements of wrt.
+        """
+        arrays = []
+        for part, leaf_shape in self._slopes:
+            entries = np.concatenate([row[part] for row in rows])
+            arrays.append(_reshape_entries(entries, shape + leaf_shape))
+        return arrays[0] if self._is_single_leaf else arrays
 
     def __deepcopy__(self, memo: dict[int, Any]) -> NoReturn:
         raise NodeError(
@@ -156,28 +164,30 @@ class TensorProgramBase(ProgramBase):
 
 
 class LeafWeights(ArrayWeights):
-    """The weights are tensors' leaves: read in their Model's array, or copied into one before each call.
+    """The weights are tensors' leaves: read in their Model's array, or copied into an array before each call.
 
-    moved: leaves with respect to which derivatives are asked for; frozen: the other parameters.
+    movable: the weights in wrt; frozen: the parameters that are not in wrt. model: whose parameters all of them are;
+    None if they are of several Models or of none. model_places: where the movable ones lie in the Model's array, a
+    slice if one after the other; None without a Model, or if one is a lookup table, which notes the rows it is sent.
     """
 
-    def __init__(self, moved: Sequence[LeafNode], frozen: Sequence[LeafNode]) -> None:
-        self._moved, self._frozen, self._leaves = moved, frozen, [*moved, *frozen]
-        models = {id(found): found for leaf in self._leaves for found in [getattr(leaf.source, "model", None)]}
-        self.model: Any = next(iter(models.values())) if len(models) == 1 else None
-        self._tables = [leaf.source for leaf in self._leaves if hasattr(leaf.source, "non_zero_grads")]
-        self.together: Any = None  # where those that are moved lie in the Model's array, one after the other
+    def __init__(self, movable: Sequence[LeafNode], frozen: Sequence[LeafNode]) -> None:
+        self._movable, self._frozen, self._leaves = movable, frozen, [*movable, *frozen]
+        models = [getattr(leaf.source, "model", None) for leaf in self._leaves]
+        self.model: Any = models[0] if len({id(model) for model in models}) == 1 else None
+        has_lookup_table = any(hasattr(leaf.source, "non_zero_grads") for leaf in self._leaves)
+        self.model_places: Any = None
         rows = [int(row) for leaf in self._leaves for row in lower(leaf).rows.flat]
         array, places = np.empty(len(rows)), np.arange(len(rows))
         self._copies = [array[part].reshape(shape) for part, shape in _parts(self._leaves)]
         if self.model is not None:
             array, places = self.model.held, np.concatenate([np.ravel(leaf.places) for leaf in self._leaves])
-            if not self._tables:
-                self.together = slice_if_consecutive(places[: sum(each.size for each in moved)].tolist())
+            if not has_lookup_table:
+                self.model_places = slice_if_consecutive(places[: sum(leaf.size for leaf in movable)].tolist())
         super().__init__(rows, array, places)
 
-    def settle(self) -> None:
-        """Have the present weights lie where they are read."""
+    def update_array(self) -> None:
+        """Make the array hold the current weights: copy the leaves into it, or use the Model's new array."""
         if self.model is None:
             for leaf, copy in zip(self._leaves, self._copies, strict=True):
                 copy[...] = leaf.held
@@ -189,15 +199,15 @@ class LeafWeights(ArrayWeights):
             lower(leaf).values = leaf.held
         if self.model is not None:
             return super().before_moving()
-        sources = [(id(each.source), str(each.rows)) for each in self._moved if each.source is not None]
+        sources = [(id(leaf.source), str(leaf.rows)) for leaf in self._movable if leaf.source is not None]
         if len(set(sources)) < len(sources):
             raise FeedError("minimize moves each leaf by itself, and a parameter is there twice. Bring it in once.")
 
     def read(self) -> Any:
-        return np.concatenate([np.zeros(0), *(np.ravel(each.held) for each in self._moved)])
+        return np.concatenate([np.zeros(0), *(np.ravel(leaf.held) for leaf in self._movable)])
 
     def write(self, values: Any) -> None:
-        for leaf, (part, shape) in zip(self._moved, _parts(self._moved), strict=True):
+        for leaf, (part, shape) in zip(self._movable, _parts(self._movable), strict=True):
             array = np.asarray(values)[part].reshape(shape)
             if leaf.source is not None:
                 leaf.source.write(leaf.rows, array)
@@ -208,7 +218,7 @@ class LeafWeights(ArrayWeights):
 
 
 def _tensors(nodes: Any, who: str) -> tuple[list[Any], bool]:
-    """What is given as tensors, in a list; and whether it was one alone."""
+    """The nodes as a list of tensors, and whether it was one node instead of a list."""
     alone = isinstance(nodes, Arithmetic) or not isinstance(nodes, (list, tuple))
     tensors = [LeafNode.of(node) if isinstance(node, Node) else node for node in ([nodes] if alone else nodes)]
     for tensor in tensors:
@@ -219,10 +229,12 @@ def _tensors(nodes: Any, who: str) -> tuple[list[Any], bool]:
 
 
 def _elements(tensors: Iterable[TensorNode]) -> list[Node]:
+    """The scalar nodes of all tensors' elements, one after the other."""
     return [node for tensor in tensors for node in lower(tensor)]
 
 
 def _parts(tensors: Sequence[TensorNode]) -> Parts:
+    """Where each tensor's elements are in the list `_elements(tensors)`, and its shape."""
     ends = np.cumsum([0, *(tensor.size for tensor in tensors)]).tolist()
     return [(slice(*ends[index : index + 2]), tensor.shape) for index, tensor in enumerate(tensors)]
 
@@ -237,7 +249,7 @@ def _reshape_entries(entries: Any, shape: Shape) -> Any:
     return array if array.ndim else array.item()
 
 
-def _is_moved(tensor: Any) -> bool:
-    """Whether it is a leaf of weights, which minimize can move, and not of what is fed."""
+def _is_movable(tensor: Any) -> bool:
+    """Whether it is a leaf of weights, which `minimize` can move; an input is not."""
     nodes = getattr(tensor, "nodes", None)
     return all(map(is_leaf_variable, nodes)) if nodes else getattr(tensor, "leaf_type", None) == LeafType.PARAMETER

@@ -1,7 +1,9 @@
-"""How a weight moves: by a rate, or by an update formula, which is checked before it is used.
+"""The rule by which `minimize` moves a weight: a learning rate, or an update formula, checked before it is used.
 
-The rate 0.1 is the formula w <- w - 0.1 * g. A formula that remembers takes
-more: `momentum(w, g, v)` gives the new w and the new v, and each weight has its v.
+    0.1                     the rate: w <- w - 0.1 * g
+    momentum(w, g, v)       a formula: from a weight, its gradient and its memory v it gives the new w and the new v
+
+Each weight has a memory of its own, numbers that begin at 0 (a momentum, a running mean).
 """
 
 from __future__ import annotations
@@ -49,36 +51,42 @@ def describe_value(thing: Any) -> str:
     return shortened(thing)
 
 
-def made_by(formula: Callable[..., Any], given: Sequence[Any], time: dict[str, Any]) -> Sequence[Any]:
-    """The new weight and the new memory that the formula gives, checked for their number."""
-    made = formula(*given, **time)
-    made = made if isinstance(made, (tuple, list)) else (made,)
-    if len(made) != len(given) - 1:
+def apply_formula(formula: Callable[..., Any], arguments: Sequence[Any], time: dict[str, Any]) -> Sequence[Any]:
+    """The new weight and the new memory that the formula gives. Raises NodeError if their number is wrong.
+
+    arguments: the weight, its gradient and its memory. time: {"t": step number}, or {} for a formula without t.
+    """
+    results = formula(*arguments, **time)
+    results = results if isinstance(results, (tuple, list)) else (results,)
+    if len(results) != len(arguments) - 1:
         raise NodeError(
-            f"{FORMULA} that takes {len(given)} numbers gives {len(given) - 1}: the new weight, and what it remembers. "
-            f"This one gave {len(made)}."
+            f"{FORMULA} that takes {len(arguments)} numbers gives {len(arguments) - 1}: the new weight, and what it "
+            f"remembers. This one gave {len(results)}."
         )
-    return made
+    return results
 
 
 def memories_of(formula: Callable[..., Any]) -> tuple[int, bool]:
     """How many numbers the formula remembers of each weight, and whether it asks for the step's number."""
     try:
-        taken = inspect.signature(formula).parameters.values()
+        parameters = inspect.signature(formula).parameters.values()
     except (TypeError, ValueError) as error:  # functions written in C need not say
         raise NodeError(f"{FORMULA} must say what it takes, as f(w, g) does; {formula!r} does not.") from error
-    plain = [
-        each
-        for each in taken
-        if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD) and each.default is each.empty
+    positional_kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    positional = [
+        parameter
+        for parameter in parameters
+        if parameter.kind in positional_kinds and parameter.default is parameter.empty
     ]
-    if any(argument.name == "t" for argument in plain):
+    if any(parameter.name == "t" for parameter in positional):
         raise NodeError(f"{FORMULA} takes t, the number of the step, by its name: def f(w, g, *, t).")
-    if len(plain) < 2:
+    if len(positional) < 2:
         raise NodeError(f"{FORMULA} takes a weight and its gradient, then what it remembers: f(w, g, v).")
-    for parameter in taken:
+    for parameter in parameters:
         if parameter.kind == parameter.KEYWORD_ONLY and parameter.default is parameter.empty and parameter.name != "t":
             raise NodeError(
                 f"{FORMULA} is given one keyword, t, the number of the step; {parameter.name!r} needs a default."
             )
-    return len(plain) - 2, any(each.name == "t" and each.kind == each.KEYWORD_ONLY for each in taken)
+    return len(positional) - 2, any(
+        parameter.name == "t" and parameter.kind == parameter.KEYWORD_ONLY for parameter in parameters
+    )

@@ -22,21 +22,26 @@ def asked(path, *forms):
 
 
 def test_the_way_opens_when_a_form_comes_again():
-    assert [asked(FastPath(), *forms).way for forms in ("", "a", "aa", "aaa")] == [no_fast_path, no_fast_path, way, way]
+    assert [asked(FastPath(), *forms).fast_call for forms in ("", "a", "aa", "aaa")] == [
+        no_fast_path,
+        no_fast_path,
+        way,
+        way,
+    ]
 
 
 def test_another_form_closes_the_way_until_it_comes_again():
     path = asked(FastPath(), *"aab")
-    assert path.way is no_fast_path
-    assert asked(path, "b").way is way
+    assert path.fast_call is no_fast_path
+    assert asked(path, "b").fast_call is way
 
 
 def test_a_question_without_a_form_never_opens_it():
-    assert asked(FastPath(), None, None, None).way is no_fast_path
+    assert asked(FastPath(), None, None, None).fast_call is no_fast_path
 
 
 def is_open(program):
-    return program._fast_path.way is not no_fast_path
+    return program._fast_path.fast_call is not no_fast_path
 
 
 def test_a_program_closes_its_way_when_the_graph_changes():

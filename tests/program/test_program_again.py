@@ -323,7 +323,7 @@ def test_numbers_of_some_hidden_samples_come_as_the_reference_engine_has_them(sa
             found, due = program(), law()
             assert found.value == pytest.approx(due.value, rel=1e-12)
             assert np.allclose(found.gradient, due.gradient, rtol=1e-12)
-        assert wild or program._fast_path.way is not no_fast_path
+        assert wild or program._fast_path.fast_call is not no_fast_path
 
 
 @pytest.mark.parametrize("samples", [1, 7, 8, 9])
