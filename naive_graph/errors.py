@@ -1,7 +1,8 @@
-"""What can go wrong, one class for each kind of mistake.
+"""Errors and warnings, one class for each kind of mistake.
 
 Every message says who (which node or argument), what is wrong, and how to mend
-it. Each class is also the builtin that a Python programmer would catch.
+it. Each error is also the builtin that a Python programmer would catch: a
+NumberError is a TypeError.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ class NaiveGraphError(Exception):
     NumberError - A Variable takes a real number, not str '2.5'. Convert it first: float(text).
     """
 
-    words: Callable[[str], str] = staticmethod(str)  # which another language takes the place of
+    words: Callable[[str], str] = staticmethod(str)  # replaced by a translator of messages in another language
 
     def __str__(self) -> str:
         return self.words(super().__str__())
@@ -68,7 +69,7 @@ class UnknownNameError(NaiveGraphError, AttributeError):
 
 
 class NodeError(NaiveGraphError, TypeError):
-    """A node was asked for something that its kind cannot do.
+    """A node was asked for something that its kind cannot do, or a function of nodes got a wrong argument.
 
     >>> from naive_graph import Variable
     >>> f = Variable(2.0) ** 2
@@ -80,7 +81,7 @@ class NodeError(NaiveGraphError, TypeError):
 
 
 class OperatorNameError(NaiveGraphError, ValueError):
-    """An operator's name is unknown, or already taken.
+    """An operator's name is unknown, is no Python name, or is already taken.
 
     >>> from naive_graph import Variable, unary_function_frame
     >>> unary_function_frame(Variable(2.0), "tahn")
@@ -128,7 +129,7 @@ class ForeignNodeError(NaiveGraphError, RuntimeError):
 
 
 class StaleGraphError(NaiveGraphError, RuntimeError):
-    """A derivative was asked for before the values that it needs were computed.
+    """A derivative was asked for before the values that it needs were computed, or after one of them changed.
 
     >>> from naive_graph import Graph, Variable
     >>> f = Variable(2.0) ** 2
@@ -139,7 +140,7 @@ class StaleGraphError(NaiveGraphError, RuntimeError):
 
 
 class PlaceHolderError(NaiveGraphError, ValueError):
-    """A PlaceHolder is needed and holds no value.
+    """A PlaceHolder or a Variable is needed and has no value.
 
     >>> from naive_graph import Graph, PlaceHolder
     >>> with Graph.scratch():  # doctest: +ELLIPSIS
@@ -151,7 +152,7 @@ class PlaceHolderError(NaiveGraphError, ValueError):
 
 
 class FeedError(NaiveGraphError, TypeError):
-    """A feed names something that is not a PlaceHolder.
+    """What a run is fed, or a Program's weights, do not fit: no PlaceHolder, a wrong shape, batches of unlike length.
 
     >>> from naive_graph import Graph, Variable
     >>> x = Variable(2.0, name="x")
@@ -176,7 +177,7 @@ class GraphCycleError(NaiveGraphError, ValueError):
 
 
 class NumericError(NaiveGraphError, ArithmeticError):
-    """A result is infinite or not a number, and `Graph.on_invalid` is "raise".
+    """A result is infinite or not a number where that is refused, as with `Graph.on_invalid = "raise"`.
 
     >>> from naive_graph import Graph, Variable, log
     >>> Graph.on_invalid = "raise"
@@ -217,7 +218,7 @@ class UpdateWarning(RuntimeWarning):
 
 
 class StaleValueWarning(RuntimeWarning):
-    """A node's value is noted that was computed before a value that it depends on changed.
+    """A value was recorded that is stale: something that it depends on has changed since it was computed.
 
     >>> from warnings import catch_warnings
     >>> from naive_graph import Graph, History, Variable
@@ -274,7 +275,7 @@ class ThreadError(NaiveGraphError, RuntimeError):
 
 
 class GradientCheckError(NaiveGraphError, AssertionError):
-    """A derivative disagrees with finite differences.
+    """A derivative disagrees with finite differences, or an operator gives two answers at one point.
 
     >>> from naive_graph import Variable, gradcheck, operator, operators
     >>> wrong = operator("wrong_example", lambda a: 2.0 * a, [lambda a, y: 3.0])
@@ -320,7 +321,7 @@ class DrawingError(NaiveGraphError, RuntimeError):
 
 
 class FolderError(NaiveGraphError, OSError):
-    """Where a user's own files lie cannot be known."""
+    """A folder or a file is missing or cannot be written, or a port cannot be served."""
 
 
 class LessonError(NaiveGraphError, RuntimeError):
@@ -444,7 +445,7 @@ class SequentialError(NaiveGraphError, ValueError):
     naive_graph.errors.SequentialError: ARG_RANGE units: of Dense it is a whole number of at least 1, not 0.
     """
 
-    layer = 0  # from 1, if a layer does not fit to the one before
+    layer = 0  # the number, from 1, of a layer that does not fit to the one before
     more: Sequence[SequentialError] = ()  # the mistakes behind this one in a text
 
     def __init__(
@@ -521,7 +522,7 @@ class ImportAttributeError(ImportModelError):
 
 
 class UnknownOperatorError(ImportModelError):
-    """Operators of another framework that nothing here stands for; the message names them all.
+    """Operators of another framework that have no counterpart here; the message names them all.
 
     >>> from onnx.parser import parse_model
     >>> from naive_graph.interop import from_onnx

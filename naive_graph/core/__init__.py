@@ -4,7 +4,7 @@ After `naive_graph/naive.py` and lesson 5, read these six, in this order, half a
 
     ieee       arithmetic on floats that never raises
     rules      what an operator is: one definition with its derivative, applied to any type of values
-    catalogue  every operator with its derivative: the only place for mathematical formulas
+    catalogue  every operator with its partial derivatives, written with other operators
     tables     the graph: a table of nodes and a table of edges, and queries on them
     plan       topological order: Kahn's algorithm turns the tables into a plan
     sweep      the forward and the reverse sweep, as events; and the reference engine, which runs them
@@ -23,7 +23,7 @@ The other files:
         origin         the line of Python that made a node
         nan_trace      the node where the first infinity or NaN arose
     more operators
-        compositions   functions composed of the catalogue's: activations and the like
+        compositions   functions composed of the catalogue's operators, such as gelu and clip
         own_operators  user-defined operators
         methods        operators as methods, `x.sin()`
         numpy_protocol NumPy functions of our values

@@ -1,10 +1,10 @@
-"""The scalar catalogue: one row for each operator, the only place where mathematics stands.
+"""The catalogue of scalar operators: a row for each, with its value and its partial derivatives.
 
-A partial is written in the operands `a, b, ...` and the result `y`, with other
-rules, so that it can itself be differentiated. Division and the functions are
-called by name (`div(1.0, a)`, not `1 / a`), because Python's own raise where
-IEEE 754 gives inf or NaN. The helper rules at the end exist to keep digits; in
-formulas they are written with the operators that everybody knows.
+It is the only place where scalar derivatives are written; values that need care are functions of ieee.py.
+A partial is written in the operands `a, b, ...` and the result `y`, with other rules, so that it can
+itself be differentiated. Division and the functions are called by name (`div(1.0, a)`, not `1 / a`),
+because Python's own raise where IEEE 754 gives inf or NaN. The helper rules at the end keep digits that
+the textbook formulas lose; a formula that is shown is written with the usual operators instead.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .number import as_list
 from .rules import POSITIVE, REALS, RULES, Arithmetic, Interval, Rule, define
 
 Value = Any
-READABLE = 16  # up to so many operands, a softmax partial is one readable operator each
+READABLE = 16  # up to so many operands, each partial of logsumexp is one operator, softmax_share, which is readable
 
 # fmt: off
 # --- arithmetic ---------------------------------------------------------------
@@ -66,7 +66,7 @@ def _collect_partials(write: Callable[..., None], xs: Sequence[Value]) -> list[V
 
 
 def _softmax_weights(xs: Sequence[Value]) -> list[Value]:
-    """Softmax: the partials of logsumexp. Numbers share one pass, as each alone costs as much as all."""
+    """Softmax: the partials of logsumexp. For numbers all are computed at once: one alone would cost as much."""
     if all(type(x) is float for x in xs):
         return _collect_partials(ieee.softmax_shares, xs)
     if len(xs) <= READABLE:

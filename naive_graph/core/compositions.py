@@ -1,6 +1,6 @@
-"""Functions of numbers that are made of rules: activations and the like.
+"""Functions composed of the catalogue's operators, such as gelu, clip and round: no derivative is written for them.
 
-Each is a method of nodes and tensors too; of a tensor it is one node.
+Of scalar nodes they build several nodes, of a tensor one. Each is a method of nodes and tensors too: `x.gelu()`.
 """
 
 from __future__ import annotations
@@ -188,7 +188,7 @@ def squared_difference(a: Value, b: Value) -> Value:
 
 @define_composition
 def clip(x: Value, min: float | None = None, max: float | None = None) -> Value:
-    """min(max(x, low), high); a bound that is None is none."""
+    """min(max(x, low), high), where low and high are the arguments `min` and `max`; None is no bound."""
     if min is None and max is None:
         return x + 0.0
     bounded = x if min is None else maximum(x, min)
@@ -206,7 +206,7 @@ def ceil(x: Value) -> Value:
 
 @define_composition
 def round(x: Value) -> Value:
-    """The nearest whole number; of two the even one."""
+    """The nearest whole number; the even one of two that are equally near."""
     low = floor(x)
     above, odd = x - low, low - 2.0 * floor(0.5 * low)
     return low + where(greater(above, 0.5), 1.0, where(equal(above, 0.5), odd, 0.0))
@@ -218,7 +218,7 @@ def fmod(a: Value, b: Value) -> Value:
     return where(less(a, 0.0), -mod(-a, abs(b)), mod(a, abs(b)))
 
 
-# --- comparisons: 1 where it holds, else 0; no gradient -----------------------
+# --- logic: 0 is false, all else is true; the result is 1 or 0; no gradient -----------------------
 
 
 @define_composition

@@ -13,11 +13,10 @@ from typing import Any
 from ..errors import FolderError, NaiveGraphError
 from .number import shortened
 
-MOST_LETTERS = 60  # characters of a name kept in the temporary file's: at most 255 bytes, and a character up to four
+MOST_LETTERS = 60  # of a name in the temporary file's: file systems take 255 bytes, and a character has up to four
 
-
-# The user's folders of each kind: Windows variable, macOS path, and elsewhere an XDG variable or else a path.
-PLACES = {
+# Folders by kind: Windows variable, macOS path, and elsewhere an XDG variable, or else a path.
+USER_FOLDERS = {
     "cache": ("LOCALAPPDATA", "~/Library/Caches", "XDG_CACHE_HOME", "~/.cache"),
     "data": ("LOCALAPPDATA", "~/Library/Application Support", "XDG_DATA_HOME", "~/.local/share"),
 }
@@ -29,7 +28,7 @@ def user_folder(kind: str) -> Path:
     Raises FolderError where a home is needed and none is known.
     """
     ours = f"NAIVE_GRAPH_{kind.upper()}"
-    windows, mac, variable, otherwise = PLACES[kind]
+    windows, mac, variable, otherwise = USER_FOLDERS[kind]
     if chosen := os.environ.get(ours):
         base = chosen
     elif sys.platform == "win32":
@@ -44,7 +43,7 @@ def user_folder(kind: str) -> Path:
 
 
 def path_of(path: Any, failure: type[NaiveGraphError]) -> Path:
-    """The argument as a Path. Raises `failure` if it is none.
+    """The argument as a Path. Raises `failure` if it cannot be one.
 
     >>> path_of("model.npz", NaiveGraphError).name
     'model.npz'

@@ -1,8 +1,8 @@
 """Arithmetic on floats that follows IEEE 754 and never raises.
 
 Python's own functions raise on `1/0`, `log(0)` and `exp(710)`, and turn
-`(-2) ** 0.5` into a complex number. Here they are -inf, inf and NaN, as in
-every compiled language. The second half holds careful forms: functions whose
+`(-2) ** 0.5` into a complex number. Here the results are inf, -inf, inf and
+NaN, as in C. The second half holds careful forms: functions whose
 textbook formula loses digits that a derivative needs.
 """
 
@@ -23,7 +23,7 @@ def div(a: float, b: float) -> float:
 
 
 def pow(a: float, b: float) -> float:
-    """a**b, NaN for a negative base with a broken exponent."""
+    """a**b; NaN for a negative base with an exponent that is not whole."""
     try:
         return math.pow(a, b)
     except OverflowError:
@@ -304,6 +304,7 @@ def logsumexp(*xs: float) -> float:
 
 
 def below_one(a: float) -> float:
+    """1 if a < 1, else 0: in logsumexp, whether the operand is smaller than the largest."""
     return 1.0 if a < 1.0 else 0.0
 
 

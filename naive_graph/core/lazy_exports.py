@@ -64,7 +64,7 @@ def public_names(package: str) -> dict[str, Any]:
 def _import_export(package: str, file: str, name: str) -> Any:
     """Import a name from its file, and let calls with wrong arguments say how it is called.
 
-    Where an optional package is absent, returns a Missing that says which, so that `import *` works without it.
+    Where an optional package is absent, returns a MissingModule that names it, so that `import *` works without it.
     """
     try:
         with door():

@@ -12,6 +12,8 @@ from .rules import OF_A_LIST, RULES, Arithmetic
 
 
 def method_of(name: str) -> Callable[..., Any]:
+    """The operator of that name as a method, whose first operand is self."""
+
     def method(self: Any, *others: Any, **unknown: Never) -> Any:
         if unknown:
             if name in OF_A_LIST:  # np.mean(x) calls x.mean(axis=None)
@@ -23,7 +25,8 @@ def method_of(name: str) -> Callable[..., Any]:
     return _label_method(method, name, f"{RULES[name].usage()}, of self")
 
 
-def _numpys(name: str) -> Callable[..., Any]:
+def _numpy_method(name: str) -> Callable[..., Any]:
+    """A method with the name of a NumPy function, as NumPy calls it for each entry of an array of nodes."""
     ours, operands_of = rule_and_operands_for(name)
 
     def method(self: Any, *others: Any) -> Any:
@@ -43,4 +46,4 @@ def add_methods() -> None:
         if not rule.helper:
             setattr(Arithmetic, name, method_of(name))
     for name in OBJECT_ARRAY_METHODS:
-        setattr(Arithmetic, name, _numpys(name))
+        setattr(Arithmetic, name, _numpy_method(name))

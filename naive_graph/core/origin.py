@@ -73,6 +73,7 @@ class Origin(NamedTuple):
         return linecache.getline(self.filename, self.line).strip()
 
     def _position(self) -> tuple[int, int | None, int | None, int | None]:
+        # `instruction` counts bytes, and each instruction has two; co_positions yields one position for each.
         position = next(islice(self.code.co_positions(), self.instruction // 2, None), None)
         if position is None or position[0] is None:
             return self.code.co_firstlineno, None, None, None

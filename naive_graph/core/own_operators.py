@@ -35,7 +35,7 @@ def operator(
     kink: a function of the operands that is 0 where the slope jumps.
     symbol, tex: how drawings and TeX show it; `{0}`, `{1}` stand for operands.
 
-    It becomes a method of nodes as well: `x.name(y)`. check_operator tells a wrong
+    It becomes a method of nodes as well: `x.name(y)`. check_operator finds a wrong
     partial. Raises OperatorNameError if the name is taken; operators().forget(name)
     frees it. OperandError: no function, or a partial that does not take the operands
     and the result. When it is called, ArityError, or NumberError for what it gives.

@@ -3,6 +3,10 @@
 Step i evaluates row `rows[i]`, and its operands are earlier steps. A plan covers the
 whole graph, or some targets and everything that they depend on.
 Source: A. B. Kahn, "Topological sorting of large networks", CACM 5 (1962).
+
+Nested sums and products are merged: for `(a + b) + c` the new row of `a + b + c` absorbs that of
+`a + b`. An absorbed row that nothing else uses is no step of a plan, unless it is a target. The list
+of absorptions says which values and gradients such rows get afterwards.
 """
 
 from __future__ import annotations
@@ -21,11 +25,10 @@ from .rules import BY_NUMBER, Rule
 from .storage import live
 from .tables import CONSTANT, PLACEHOLDER, Tables
 
-# One absorption: the absorber, the absorbed row, the absorber's operands, and n: the first n of them are the absorbed
-# row's operands.
+# One absorption: (absorber, absorbed row, the absorber's operands, n); the first n operands are the absorbed row's.
 Absorbed = tuple[int, int, Sequence[int], int]
 LARGE = 2_000  # rows; in a larger graph, a query about few rows visits only their ancestors
-FEWER = 16  # the ancestors must be at most 1/16 of the graph; else all of it is read
+FRACTION = 16  # the ancestors must be at most 1/16 of the graph; else all of it is read
 
 
 class Plan:
@@ -36,28 +39,29 @@ class Plan:
     """
 
     def __init__(self, tables: Tables, targets: Sequence[int] = ()) -> None:
-        drawn = Edges(tables, targets)
-        targets = drawn.to_local(targets)
-        selected = drawn.needed(targets) if targets else drawn.live()
-        consumers = drawn.consumers(selected)
-        begins, flat, operators, degrees = drawn.begins, drawn.flat, drawn.operators, drawn.degrees
+        edges = Edges(tables, targets)
+        targets = edges.to_local(targets)
+        selected = edges.needed(targets) if targets else edges.live()
+        consumers = edges.consumers(selected)
+        begins, flat, operators, degrees = edges.begins, edges.flat, edges.operators, edges.degrees
         rows = marked_rows(selected)
         order = sort_topologically(rows, degrees, consumers)
         if len(order) < len(rows):
-            raise GraphCycleError(_cycle_message(tables, drawn.to_rows(sorted({*rows}.difference(order)))))
+            raise GraphCycleError(_cycle_message(tables, edges.to_rows(sorted({*rows}.difference(order)))))
         step_of = [0] * len(selected)
         for step, row in enumerate(order):
             step_of[row] = step
         counts = [degrees[row] for row in order]
-        self.rows, self.kinds = drawn.to_rows(order), [operators[row] for row in order]
+        self.rows, self.kinds = edges.to_rows(order), [operators[row] for row in order]
         self.rules = [BY_NUMBER[kind] if kind >= 0 else None for kind in self.kinds]
         self.starts = [0, *accumulate(counts)]
         operands = chain.from_iterable(flat[begins[row] : begins[row + 1]] for row in order if degrees[row])
         self.operand_steps = [step_of[operand] for operand in operands]
         ends = [row for row in order if not consumers[row]]
+        # Without targets, the results: operators that nothing uses.
         self.targets = [step_of[row] for row in targets or ends if targets or operators[row] >= 0]
         self.ends = len(ends)
-        self.absorbed = drawn.absorbed_by(selected)
+        self.absorbed = edges.absorbed_by(selected)
         # Only an operator built without operands can lack some; until an edge is drawn by hand, it has none at all.
         self.complete = self.rules.count(None) == counts.count(0) and (
             not tables.edge_edits
@@ -160,17 +164,17 @@ def check_complete(tables: Tables, rows: Iterable[int]) -> None:
 
 def ancestors(tables: Tables, targets: Sequence[int]) -> list[int]:
     """The targets and everything that they depend on, in row order."""
-    drawn = Edges(tables, targets)
-    return drawn.to_rows(marked_rows(drawn.needed(drawn.to_local(targets))))
+    edges = Edges(tables, targets)
+    return edges.to_rows(marked_rows(edges.needed(edges.to_local(targets))))
 
 
 def absorbed_by(tables: Tables, rows: Iterable[int]) -> list[Absorbed]:
     """Absorptions by `rows`, and by the rows that these absorbed in turn, newest first."""
-    drawn = Edges(tables)
-    selected = bytearray(len(drawn.operators))  # sized by this snapshot: the graph may have grown since
+    edges = Edges(tables)
+    selected = bytearray(len(edges.operators))  # sized by this snapshot: the graph may have grown since
     for row in rows:
         selected[row] = 1
-    return drawn.absorbed_by(selected)
+    return edges.absorbed_by(selected)
 
 
 def absorptions_between(absorbed: Iterable[Absorbed], drawn: Container[int]) -> list[tuple[int, int, int]]:
@@ -195,18 +199,18 @@ def marked_rows(marks: bytearray) -> list[int]:
 
 
 class Edges:
-    """A snapshot of the edges, with the operands of absorbed rows written out (CSR).
+    """A snapshot of the edges in CSR form: the operands of a row are flat[begins[row] : begins[row + 1]].
 
-    The operands of a row are flat[begins[row] : begins[row + 1]]. absorbers: rows that
-    absorbed another, oldest first; absorbed: the row that each of them absorbed. If only a part of a
-    large graph was read, rows are renumbered: `to_local` and `to_rows` convert.
+    An edge with the source ~row stands for all operands of the absorbed `row`; in `flat` these are written out.
+    absorbers: rows that absorbed another, oldest first; absorbed: the row that each of them absorbed. If only a part
+    of a large graph was read, rows are renumbered: `to_local` and `to_rows` convert.
     """
 
-    def __init__(self, tables: Tables, asked: Sequence[int] = ()) -> None:
+    def __init__(self, tables: Tables, roots: Sequence[int] = ()) -> None:
         # For a query about a small part of a large graph, only that part is read and its rows are renumbered.
-        part = subgraph_edges(tables, asked) if asked and len(tables) > LARGE else None
-        self.rows = part[0] if part else None
-        self.operators, self.degrees, self.sources, self.targets = part[1:] if part else tables.columns()
+        subgraph = subgraph_edges(tables, roots) if roots and len(tables) > LARGE else None
+        self.rows = subgraph[0] if subgraph else None
+        self.operators, self.degrees, self.sources, self.targets = subgraph[1:] if subgraph else tables.columns()
         self.begins = [0, *accumulate(self.degrees)]
         sources, targets = self.sources, self.targets
         if tables.edge_edits:  # edges drawn by hand need not be in row order
@@ -248,11 +252,11 @@ class Edges:
                     waiting.append(operand)
         return reached
 
-    def consumers(self, asked: Sequence[int]) -> list[Any]:
-        """The consumers of each row, both marked in `asked`, in the order in which the edges were drawn."""
-        feeds: list[Any] = [[] if flag else () for flag in asked]
+    def consumers(self, selected: Sequence[int]) -> list[Any]:
+        """The consumers of each row, both marked in `selected`, in the order in which the edges were drawn."""
+        feeds: list[Any] = [[] if flag else () for flag in selected]
         for source, consumer in zip(self.sources, self.targets):
-            if asked[consumer]:
+            if selected[consumer]:
                 if source >= 0:
                     feeds[source].append(consumer)
                 else:
@@ -260,9 +264,9 @@ class Edges:
                         feeds[operand].append(consumer)
         return feeds
 
-    def absorbed_by(self, asked: Sequence[int]) -> list[Absorbed]:
+    def absorbed_by(self, selected: Sequence[int]) -> list[Absorbed]:
         """Absorptions by the marked rows, and by the rows that these absorbed in turn, newest first."""
-        reached, flat, begins, degrees = bytearray(asked), self.flat, self.begins, self.degrees
+        reached, flat, begins, degrees = bytearray(selected), self.flat, self.begins, self.degrees
         absorptions: list[tuple[int, int, list[int], int]] = []
         for absorber, row in zip(reversed(self.absorbers), reversed(self.absorbed)):
             if reached[absorber]:
@@ -277,32 +281,35 @@ class Edges:
         ]
 
 
-def subgraph_edges(tables: Tables, asked: Sequence[int]) -> tuple[list[int], ...] | None:
-    """The ancestors of some rows, absorbed ones too, and their columns, renumbered; None if they are many."""
+def subgraph_edges(tables: Tables, roots: Sequence[int]) -> tuple[list[int], ...] | None:
+    """The roots and their ancestors, absorbed rows too; None if they are many.
+
+    Returns their rows, then their columns (operators, degrees, sources, targets) with the rows renumbered from 0.
+    """
     (operators, degrees, sources, targets), _held = tables.snapshot()  # a consistent snapshot while the views are held
-    (starts, edges), drawn = tables.edges_by_target(), len(sources)
-    inward: list[int] = []
-    reached, waiting = set(asked), list(asked)
+    (starts, edges), edge_count = tables.edges_by_target(), len(sources)
+    subgraph: list[int] = []  # numbers of its edges
+    reached, waiting = set(roots), list(roots)
     while waiting:
         row = waiting.pop()
-        mine = [edge for edge in edges[starts[row] : starts[row + 1]] if edge < drawn]
-        inward += mine
-        for source in [sources[edge] for edge in mine]:
+        inward = [edge for edge in edges[starts[row] : starts[row + 1]] if edge < edge_count]  # none drawn meanwhile
+        subgraph += inward
+        for source in [sources[edge] for edge in inward]:
             source = source if source >= 0 else ~source
             if source not in reached:
                 reached.add(source)
                 waiting.append(source)
-        if len(reached) * FEWER > len(operators):
+        if len(reached) * FRACTION > len(operators):
             return None
-    rows, inward = sorted(reached), sorted(inward)
+    rows, subgraph = sorted(reached), sorted(subgraph)
     renumbered = {row: number for number, row in enumerate(rows)}
-    ends = [sources[edge] for edge in inward]
+    old_sources = [sources[edge] for edge in subgraph]
     return (
         rows,
         [operators[row] for row in rows],
         [degrees[row] for row in rows],
-        [renumbered[row] if row >= 0 else ~renumbered[~row] for row in ends],
-        [renumbered[targets[edge]] for edge in inward],
+        [renumbered[row] if row >= 0 else ~renumbered[~row] for row in old_sources],
+        [renumbered[targets[edge]] for edge in subgraph],
     )
 
 

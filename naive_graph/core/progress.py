@@ -12,27 +12,27 @@ from .did_you_mean import explain_calls
 from .number import shortened
 
 Item = TypeVar("Item")
-PrintLine = Callable[[str], Any]  # by which a long call says what it has done, such as print
+PrintLine = Callable[[str], Any]  # a function that takes a line of a long call's report, such as print
 PATIENCE = 1.0  # seconds before anything is shown
 PACE = 0.1  # seconds between two updates
 FEW = 20_000  # small steps (such as nodes) that take less than a second
 MANY = 100_000  # from so many items, counts are abbreviated: 7.34M
-LOOKS = 1_000  # how often the clock is read at most during a loop over counted items
+CLOCK_READS = 1_000  # how often the clock is read at most during a loop over items of known number
 
 
-_NONE: Any = object()
+_NO_ITEMS: Any = object()
 
 
 class Progress:
     """The items, one by one, with tqdm's bar on standard error if it takes over a second.
 
-    total: how many items there are, if they cannot be counted. Silent without
+    total: how many items there are, if they have no length. Silent without
     tqdm (pip install "naive-graph[progress]"), and where nobody watches: in CI (the variable CI is
     set), and where standard error is neither a terminal nor a notebook. Every call that
     may be long has one: forward, backward, gradients, formula, step, lower, load,
     minimize, and a Program's first. `naive_graph.progress.shown = False` switches
-    every bar off. alone: what is
-    answered where there are no items.
+    every bar off. alone: a function whose result `progress()`, without items, returns; the package
+    sets it to the learner's progress through the exercises.
 
     >>> sum(progress(range(4)))
     6
@@ -41,8 +41,8 @@ class Progress:
     shown = True
     alone: Callable[[], Any] | None = None
 
-    def __call__(self, items: Iterable[Item] = _NONE, label: str = "", total: int | None = None) -> Any:
-        if items is _NONE and self.alone is not None:
+    def __call__(self, items: Iterable[Item] = _NO_ITEMS, label: str = "", total: int | None = None) -> Any:
+        if items is _NO_ITEMS and self.alone is not None:
             return self.alone()
         if not isinstance(items, Iterable) or getattr(items, "shape", None) == ():
             raise OperandError(
@@ -73,6 +73,7 @@ def shows_bars() -> bool:
 
 
 def _tqdm() -> Any:
+    """The class of tqdm's bars; None if tqdm is not installed."""
     try:
         from tqdm import tqdm
     except ImportError:
@@ -84,8 +85,8 @@ def _show_bar(tqdm: Any, items: Iterable[Item], label: str, total: int | None) -
     class Bar(tqdm):  # type: ignore[misc]
         monitor_interval = 0  # tqdm would start a thread of its own
 
-    # miniters: read the clock often enough that the bar does not freeze when items become slow
-    bar = Bar(items, desc=label or None, **_settings(total), miniters=max(1, (total or 0) // LOOKS))
+    # miniters is fixed: by default tqdm adapts it to fast items, and the bar would freeze when items become slow.
+    bar = Bar(items, desc=label or None, **_settings(total), miniters=max(1, (total or 0) // CLOCK_READS))
     with bar:
         yield from bar
 

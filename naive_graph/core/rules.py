@@ -183,9 +183,9 @@ def define(
 ) -> Rule:
     """Add a rule to the table."""
     arity = None if callable(partials) else len(partials)
-    places = domain if isinstance(domain[0], Interval) else (domain,) * (arity or 1)
+    domains = domain if isinstance(domain[0], Interval) else (domain,) * (arity or 1)
     rule = Rule(
-        name, value, partials if callable(partials) else tuple(partials), arity, len(BY_NUMBER), domain=places, **rest
+        name, value, partials if callable(partials) else tuple(partials), arity, len(BY_NUMBER), domain=domains, **rest
     )
     RULES[name] = rule
     BY_NUMBER.append(rule)
@@ -204,7 +204,7 @@ class Arithmetic:
     """
 
     __slots__ = ()
-    _owner: ClassVar[str] = ""  # whose names did_you_mean.py looks up
+    _owner: ClassVar[str] = ""  # one of the values of OWNERS in did_you_mean.py, for hints at wrong names
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **wishes: Any) -> Any:
         """NumPy's hook for functions of our values: np.sin(x) is sin(x), and np.float64(2) * x is a node."""

@@ -1,9 +1,11 @@
 """The columns of a graph: packed arrays that are appended to, and truncated, at their end.
 
-New rows count once `size` says so; whatever a Ctrl-C leaves half written behind it is ignored.
+A new node waits in the list `waiting` (waiting.py) until somebody reads a column; `flush` then writes all
+waiting nodes behind the last row. Appending to seven columns is made atomic by `size`, which is set last:
+only so many rows count, and what a Ctrl-C leaves half written behind them (`torn`) is cut off by the next flush.
 
-A column with an exported buffer (a `memoryview`, an array of `np.frombuffer`) is not resized:
-a longer copy replaces it, and the view keeps the old one. Everything but building requires `lock`;
+Python cannot resize an array with an exported buffer (a `memoryview`, an array of `np.frombuffer`), so a
+longer copy replaces such a column, and the view keeps the old one. Everything but building requires `lock`;
 see core/lock.py.
 """
 
@@ -63,8 +65,8 @@ class Storage:
         self.waiting: list[Any] = []  # new nodes, WIDTH items each: the fields of `WaitingNodes`
         self.named: list[tuple[Any, str]] = []  # waiting nodes that have a name, and the name
         self.size = 0, 0  # numbers of rows and edges that count
-        self.torn = False  # whether a column may be longer than `size` says
-        self.is_numbering = False  # whether rows are being numbered that are not written yet
+        self.torn = False  # whether a column may be longer than `size` says: an append was interrupted
+        self.is_numbering = False  # inside `numbering`: whether the numbers of the next rows are taken already
         self.unnoted: tuple[int, Sequence[Any]] = 0, ()  # first row and nodes of the last append, still without handles
         self._operators = array("h")  # a rule's number, or a leaf kind
         self._in_degrees = array("i")
@@ -144,7 +146,8 @@ class Storage:
     def _write(self, entries: Sequence[Any], waited: int) -> bool:
         """Write new nodes into the columns; False if an operand was truncated meanwhile.
 
-        entries: WIDTH items each. waited: how many items of `waiting` they are; 0 if others, which get no handles.
+        entries: WIDTH items each. waited: how many items to remove from the start of `waiting`, which are these
+        entries; 0 for entries that did not wait, whose nodes get no handles.
         """
         new = WaitingNodes(*[entries[item::WIDTH] for item in range(WIDTH)])
         columns = columns_of(self, new)
@@ -165,9 +168,9 @@ class Storage:
             entry = new[start : start + WIDTH]
             _, left, right, value, _, _, node = entry
             operands = [x for x in value if type(x) not in (int, float)] if type(value) is tuple else []
-            gone = [operand._home for operand in (left, right, *operands) if operand._row == CUT]
-            if gone:
-                node._home, node._row = gone[0], CUT
+            closed_homes = [operand._home for operand in (left, right, *operands) if operand._row == CUT]
+            if closed_homes:
+                node._home, node._row = closed_homes[0], CUT
             else:
                 remaining += entry
         self.waiting[: len(new)] = remaining
@@ -182,7 +185,7 @@ class Storage:
     def numbering(self) -> Iterator[int]:
         """Yield the row from which `add_rows` will append; nodes that are built inside the block wait until it ends.
 
-        The holder of the lock can so number many rows while it makes them.
+        So the holder of the lock knows the numbers of many new rows, and can use them as operands, before it appends.
         """
         self.flush()
         self.is_numbering = True
@@ -206,7 +209,7 @@ class Storage:
     def _append(
         self, new: NewRows, instructions: array[int], codes: list[Any], nodes: tuple[int, Sequence[Any]], waited: int
     ) -> None:
-        """Write rows behind the last one, then set `size`. waited: how many items of `waiting` they were."""
+        """Write rows behind the last one, then set `size`. nodes: (first row, Node objects). waited: as in `_write`."""
         size = self.size[0] + len(new.operators), self.size[1] + len(new.sources)
         blank = bytes(0 if new.values else 8 * len(new.operators))
         before, self._cache = self._cache, {}  # the old cache may hold views of columns; it is freed below
@@ -219,26 +222,26 @@ class Storage:
         self._extend("_stamps", new.stamps or array("q", blank))
         self._extend("_instructions", instructions)
         self._codes += codes
-        done, named = slice(waited), self.named
-        those = slice(len(named))
-        still = [entry for entry in named[those] if entry[0]._row is None]
+        written, named = slice(waited), self.named
+        all_named = slice(len(named))
+        still_waiting = [entry for entry in named[all_named] if entry[0]._row is None]
         # No function is called from here on, so Python handles no signal: all of it happens, or nothing.
         self.size, self.torn, self.unnoted = size, False, nodes
-        del self.waiting[done]
-        named[those] = still
+        del self.waiting[written]
+        named[all_named] = still_waiting
         del before  # not earlier: what is in it may have finalizers
 
     def _extend(self, name: str, new: array[Any]) -> None:
         column = getattr(self, name)
         try:
             column.extend(new)
-        except BufferError:  # a view of it exists, and keeps the old one
+        except BufferError:  # a view of it exists: it keeps the old column
             column = column[:]
             column.extend(new)
             setattr(self, name, column)
 
     def _trim(self) -> None:
-        """Truncate the columns to `size`: a Ctrl-C may have left rows half written."""
+        """Truncate the columns to `size`, as a Ctrl-C may have left rows half written; note new handles."""
         rows, edges = self.size
         while self._codes[-1][0] >= rows and len(self._codes) > 1:
             self._codes.pop()
@@ -266,12 +269,12 @@ class Storage:
             self.most_handles = 2 * len(self.handles) + 1000
 
     def enter(self, scope: Scope | None) -> None:
-        """From the next row on, nodes are made in this scope."""
+        """From the next row on, nodes belong to this scope; None for no scope."""
         self.scope_now, rows = scope, len(self)
         # Replace a scope without rows: tensors open one each, and these would pile up.
         self.scopes[-1 if self.scopes[-1][0] == rows else len(self.scopes) :] = [(rows, scope)]
 
-    # --- looking ---
+    # --- reading ---
 
     def snapshot(self) -> tuple[tuple[array[int], ...], tuple[Any, ...]]:
         """Operators, in-degrees, sources and targets, and a view of each, which keeps it from being resized."""
@@ -289,6 +292,7 @@ class Storage:
     # --- shrinking ---
 
     def mark(self) -> Checkpoint:
+        """The present state, for `cut`."""
         return Checkpoint(len(self), self.size[1], len(self.scopes))
 
     def cut(self, mark: Checkpoint, reason: str) -> None:
@@ -306,7 +310,11 @@ class Storage:
                 raise
 
     def _cut(self, mark: Checkpoint, degrees: dict[int, int], gone: Storage) -> None:
-        """Truncate to the mark. degrees: of rows that lose edges drawn by hand. gone: closed home of the cut nodes."""
+        """Truncate to the mark.
+
+        degrees: row -> its in-degree afterwards, for rows that lose edges drawn by hand. gone: a closed Storage, which
+        becomes the home of the nodes that are cut off, so that they raise StaleNodeError.
+        """
         rows = mark.rows
         for row in [row for row in self.handles if row >= rows]:
             node = self.handles[row]()

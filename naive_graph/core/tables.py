@@ -82,12 +82,12 @@ class Tables(Storage):
     def add_edge(self, source: int, target: int) -> None:
         """Append one edge that the learner draws by hand."""
         self.flush()
-        ends = array("i", [source]), array("i", [target])
+        new_source, new_target = array("i", [source]), array("i", [target])
         degree, size = self._in_degrees[target] + 1, (self.size[0], self.size[1] + 1)
         before, self._cache = self._cache, {}
         self.torn = True
-        self._extend("_sources", ends[0])
-        self._extend("_targets", ends[1])
+        self._extend("_sources", new_source)
+        self._extend("_targets", new_target)
         # No function is called from here on, so no Ctrl-C can interrupt: all of it happens, or nothing.
         self.size, self.torn, self._in_degrees[target] = size, False, degree
         self.edges_edited_at, self.edge_edits = self.clock, self.edge_edits + 1
@@ -214,5 +214,5 @@ def group_by_key(keys: Sequence[int], items: Sequence[int], size: int) -> tuple[
     counts = [0] * (size + 1)
     for key in keys:
         counts[key + 1] += 1
-    places = sorted(range(len(keys)), key=keys.__getitem__)  # stable, and fast on keys that are already sorted
-    return array("i", accumulate(counts)), array("i", map(items.__getitem__, places))
+    order = sorted(range(len(keys)), key=keys.__getitem__)  # stable, and fast on keys that are already sorted
+    return array("i", accumulate(counts)), array("i", map(items.__getitem__, order))

@@ -1,6 +1,6 @@
 """`Graph`: build, evaluate, differentiate and clear the scalar graph.
 
-There is one graph, kept on the class, so no instance is needed:
+There is one current graph, and `Graph` is a class without state of its own, so no instance is needed:
 `Graph.forward()` evaluates everything that was built.
 """
 
@@ -92,7 +92,7 @@ class GraphType(type):
 
 @explain_calls
 class Graph(ByName, metaclass=GraphType):
-    """The scalar graph, and everything that can be done with the whole of it. No instance is needed, or different."""
+    """The scalar graph, and all that can be done with the whole of it. Use the class; instances behave the same."""
 
     __slots__ = ()
 
@@ -145,7 +145,7 @@ class Graph(ByName, metaclass=GraphType):
             return
         with LOCK, GUARD:
             tables = CURRENT.tables
-            quick = tables.cached("quick")
+            quick = tables.cached("quick")  # the compiled step of a loop, if there is one (jit.py)
             plain = quick is not None and feed is None and engine is None and not WATCHERS
             if plain and quick.matches(targets) and quick.forward():
                 return
@@ -172,11 +172,11 @@ class Graph(ByName, metaclass=GraphType):
 
         y: any node but a Constant, or a tensor of one element (see
         `tensor.backward`); without it, the sum of all results. With
-        accumulate, leaves add to the gradients they have. Of several results
-        without y a UserWarning says which they are. Raises StaleGraphError if a node y
+        accumulate, leaves add to the gradients they have. If there are several results
+        and no y, a UserWarning names them. Raises StaleGraphError if a node y
         was not evaluated since a value that it depends on changed (a tensor is
-        evaluated here); NodeError for a Constant, for what is no node, and for accumulate or
-        engine with a tensor; ShapeError for a tensor of more elements.
+        evaluated here); NodeError for a Constant, for something that is not a node, and for
+        accumulate or engine with a tensor; ShapeError for a tensor of more elements.
 
         >>> from naive_graph import Graph
         >>> x = Graph.Variable(3.0)
@@ -204,6 +204,7 @@ class Graph(ByName, metaclass=GraphType):
 
     @classmethod
     def _backward(cls, tables: Tables, rows: Sequence[int], accumulate: bool, engine: str | None) -> None:
+        """Differentiate by the direct engine if it can, else along a plan. rows: y's, or none for all results."""
         direct = engine_without_plan(engine, tables)
         results = None if direct is None else rows or direct.results(tables)
         if direct is not None and results is not None:
@@ -296,7 +297,7 @@ class Graph(ByName, metaclass=GraphType):
             )
         tables = Tables()
         tables.computes_at_once, tables.checks_validity = immediate_compute, bool(check_validity)
-        GraphType.version += 1
+        GraphType.version += 1  # each renewed graph has a number
         _replace(tables, f"was renewed (version {GraphType.version - 1})")
 
     @classmethod
@@ -310,7 +311,7 @@ class Graph(ByName, metaclass=GraphType):
     def revert(cls) -> None:
         """Cut the graph back to the last checkpoint and forget that checkpoint; without one, do nothing.
 
-        Whoever built since then: what a signal's handler or another thread made is cut back too.
+        What another thread or a signal handler has built since then is cut back, too.
         """
         with LOCK, GUARD:
             tables = CURRENT.tables
@@ -378,6 +379,7 @@ def scope(name: str) -> Iterator[Scope]:
 
 
 def _replace(tables: Tables, reason: str) -> None:
+    """Make these tables the current graph, and close the old one. reason: what its nodes say, as "was cleared"."""
     with LOCK, GUARD:
         old = CURRENT.tables
         CURRENT.tables = tables

@@ -15,7 +15,9 @@ from .formatting import align_columns, wrap_text
 SUBSETS = ("random", "every_n")
 KINK_REACH = 10.0  # in units of eps: a declared kink so near spoils a finite difference
 ALIKE = 1e-4  # relative difference up to which the slopes on both sides count as equal: no kink
-KEPT = 20  # how many of the entries with the largest errors are kept
+ROUNDING = 1e-15  # relative rounding error of the loss, a few units in the last place
+JUMP = 0.8  # if a quarter of a step changes the loss by more than this part of the largest change, the loss jumps
+MOST_ENTRIES = 20  # how many of the entries with the largest errors are kept
 
 
 class CheckOptions(NamedTuple):
@@ -26,11 +28,12 @@ class CheckOptions(NamedTuple):
     min_abs: float
     mask: Callable[..., bool] | None
     skip: Iterable[Any]
-    most: int | None
+    most: int | None  # entries of one parameter; gradcheck's max_per_param
     subset: str
     seed: int
 
     def checked(self) -> CheckOptions:
+        """The options with numbers as floats. Raises NodeError or NumberError for one that makes no sense."""
         eps, max_rel, min_abs = (number(tolerance, "gradcheck's tolerance") for tolerance in self[:3])
         if not eps > 0.0:
             raise NodeError(f"gradcheck moves each leaf by eps, a number above 0, not {shortened(eps)}.")
@@ -44,13 +47,13 @@ class CheckOptions(NamedTuple):
         most = None if self.most is None else whole(self.most, "gradcheck's max_per_param", 1)
         return self._replace(eps=eps, max_rel=max_rel, min_abs=min_abs, most=most)
 
-    def sample(self, places: Sequence[int], generator: random.Random) -> Sequence[int]:
-        """At most `most` entries of one parameter."""
-        if self.most is None or len(places) <= self.most:
-            return places
+    def sample(self, entries: Sequence[int], generator: random.Random) -> Sequence[int]:
+        """At most `most` of one parameter's entries."""
+        if self.most is None or len(entries) <= self.most:
+            return entries
         if self.subset == "random":
-            return sorted(generator.sample(places, self.most))
-        return places[:: math.ceil(len(places) / self.most)]
+            return sorted(generator.sample(entries, self.most))
+        return entries[:: math.ceil(len(entries) / self.most)]
 
 
 class Failure(NamedTuple):
@@ -140,10 +143,12 @@ class Report(Tally):
         self._keep(wrong, [furthest])
 
     def _keep(self, failures: list[Failure], entries: list[Failure]) -> None:
+        """Add failures, and keep those of all entries that are furthest off."""
         self.failures += failures
-        self.entries = sorted([*self.entries, *entries], key=lambda entry: -entry.relative_error)[:KEPT]
+        self.entries = sorted([*self.entries, *entries], key=lambda entry: -entry.relative_error)[:MOST_ENTRIES]
 
     def _count(self, parameter: str, tally: Tally) -> None:
+        """Add a tally to that of its parameter and to the whole report's."""
         self.add(tally)
         self.parameters.setdefault(parameter, Tally()).add(tally)
 
@@ -183,26 +188,31 @@ class Report(Tally):
 def slope_across_kink(loss: Callable[[float], float], wishes: CheckOptions) -> tuple[float, float] | None:
     """The slopes left and right of a declared kink if they are equal; None if they differ: a real kink.
 
-    loss: a function of the distance moved. Each slope is that of a parabola through three points.
+    loss: a function of the distance moved. On each side the slope at 0 is that of the parabola through the points at
+    0, half a step and a whole step: (4 * half - full) / step, where half and full are the changes of the loss.
     """
     reach, center = KINK_REACH * wishes.eps, loss(0.0)
-    noise = wishes.min_abs + 1e-15 * abs(center) / reach
-    steps = [(step, *(loss(step / part) - center for part in (4.0, 2.0, 1.0))) for step in (-reach, reach)]
-    if any(_is_discontinuous(rises, noise * reach) for _, *rises in steps):
+    noise = wishes.min_abs + ROUNDING * abs(center) / reach  # of a slope
+    sides = []  # left and right: the step, and the change of the loss after a quarter, a half and all of it
+    for step in (-reach, reach):
+        sides.append((step, *(loss(step / divisor) - center for divisor in (4.0, 2.0, 1.0))))
+    if any(_is_discontinuous(changes, noise * reach) for _, *changes in sides):
         return None
-    left, right = ((4.0 * half - full) / step for step, _, half, full in steps)
-    bend = min(4.0 * abs((full - 2.0 * half) / step) for step, _, half, full in steps)  # it may curve within reach, too
-    near = ALIKE * (abs(left) + abs(right)) + bend + noise
-    return (left, right) if abs(left - right) <= near else None
+    left, right = ((4.0 * half - full) / step for step, _, half, full in sides)
+    # By how much a smooth loss can bend within reach: its parabola's slopes at the two ends differ by so much.
+    bend = min(4.0 * abs((full - 2.0 * half) / step) for step, _, half, full in sides)
+    tolerance = ALIKE * (abs(left) + abs(right)) + bend + noise
+    return (left, right) if abs(left - right) <= tolerance else None
 
 
-def _is_discontinuous(rises: Sequence[float], noise: float) -> bool:
+def _is_discontinuous(changes: Sequence[float], noise: float) -> bool:
     """Whether the loss jumps: its change does not shrink with the step, so that there is no slope to compare."""
-    sizes = [abs(rise) for rise in rises]
-    return min(sizes) > 0.8 * max(sizes) > noise
+    sizes = [abs(change) for change in changes]
+    return min(sizes) > JUMP * max(sizes) > noise
 
 
 def require_finite(what: str, value: float) -> float:
+    """The value; raises NumericError if it is infinite or NaN. what: its description, for the message."""
     if not math.isfinite(value):
         raise NumericError(f"{what} is {value}. gradcheck needs finite numbers: move the leaves into the domain.")
     return value

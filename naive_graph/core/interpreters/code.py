@@ -1,8 +1,10 @@
-"""Code generation in C and JavaScript: applying a rule to parts of a program appends an operation to it.
+"""Code generation by tracing: a graph's value and gradient as a function in C or JavaScript.
 
-The sweeps run once over parts instead of numbers, so the code has the reference engine's
-operations in its order, and computes the same bits. Equal operations are emitted
-once; an operation that is used once is written inline.
+    const t1 = x - 7;  const d_x = t1 + x;  const value = t1 * x;      // value and gradient of (x - 7) * x
+
+The two sweeps run once over `CodePart`s instead of numbers: applying a rule to parts appends an operation to the
+program. So the code has the reference engine's operations in its order, and computes the same bits. Equal operations
+are emitted once; one that is short, has no name and is used once is written inline.
 """
 
 from __future__ import annotations
@@ -35,19 +37,25 @@ from .translate import (
 )
 from .translate import number as literal
 
-LONGEST = 72  # characters; a longer expression gets a line of its own
+MAX_LENGTH = 72  # characters; a longer expression gets a line of its own
 INFIX = {"add": ("+", SUM), "sub": ("-", SUM), "mul": ("*", PRODUCT), "div": ("/", PRODUCT)}
 TESTS = {"greater": ">", "less": "<", "greater_equal": ">=", "less_equal": "<=", "equal": "==", "not_equal": "!="}
-WORDS = """inputs value gradient double const static void int float char long short signed unsigned return if else for
+# Names that the code itself uses, keywords of both languages, and names of their headers and globals.
+RESERVED = """
+inputs value gradient double const static void int float char long short signed unsigned return if else for
 while do switch case default break continue goto sizeof struct union enum typedef extern register volatile auto inline
 restrict var let function new delete class this super import export in of instanceof typeof with yield await async try
 catch finally throw null true false undefined NaN NAN INFINITY Infinity Math Number Object eval arguments main first
 second linux unix asm gamma signgam j0 j1 jn y0 y1 yn"""
-TAKEN = set(WORDS.split())
+RESERVED_NAMES = set(RESERVED.split())
 
 
 class CodePart(Arithmetic):
-    """A leaf, or a rule applied to other parts and numbers. text: how it is written where it is used."""
+    """A leaf, or a rule applied to other parts and numbers.
+
+    text: how it is written where it is used. hint: a name from the graph, which makes it a variable of that name. uses:
+    how often it is used.
+    """
 
     __slots__ = ("hint", "operands", "program", "row", "rule", "text", "uses")
 
@@ -67,7 +75,7 @@ class CodeParts:
         self.language = language
         self.parts: list[CodePart] = []
         self.memory: dict[Any, CodePart] = {}
-        self.needed: dict[str, str] = {}  # functions that the language lacks: name -> code
+        self.needed: dict[str, str] = {}  # functions to define before it, as the language lacks them: name -> code
 
     def apply(self, rule: Rule, operands: Sequence[Any]) -> Any:
         """Append the rule as an operation; if the language has no notation for it, trace the rule's own function."""
@@ -79,7 +87,7 @@ class CodeParts:
             checked = tuple(operand for operand in checked if isinstance(operand, CodePart) or operand != 1.0) or (1.0,)
             if len(checked) == 1:
                 return checked[0]
-        if not self._has_words(rule):
+        if not self._has_notation(rule):
             return _trace_rule(rule, checked)
         key = (rule.number, *(operand.hex() if isinstance(operand, float) else operand for operand in checked))
         if key not in self.memory:
@@ -87,14 +95,16 @@ class CodeParts:
             self.parts.append(self.memory[key])
         return self.memory[key]
 
-    def _has_words(self, rule: Rule) -> bool:
+    def _has_notation(self, rule: Rule) -> bool:
+        """Whether the rule is an operator or a function of the language, or a function that we can define in it."""
         name = rule.name
-        has_notation = name in INFIX or name in TESTS or name in ("neg", "where") or is_translatable(name)
-        return rule.number < BUILT_IN and (has_notation or name in self.language.library or name in self.language.own)
+        is_infix_or_defined = name in INFIX or name in TESTS or name in ("neg", "where") or is_translatable(name)
+        is_function = name in self.language.library or name in self.language.own
+        return rule.number < BUILT_IN and (is_infix_or_defined or is_function)
 
-    def written(self, rule: Rule, texts: list[Text]) -> Text:
-        """The rule over these texts, as code."""
-        name, c = rule.name, self.language.name == "c"
+    def write_call(self, rule: Rule, texts: list[Text]) -> Text:
+        """Code for the rule applied to operands that are written as these texts."""
+        name, is_c = rule.name, self.language.name == "c"
         if name in INFIX:
             sign, binding = INFIX[name]
             first, *rest = texts
@@ -112,10 +122,10 @@ class CodeParts:
                 CHOICE,
             )
         arguments = [text for text, _ in texts]
-        if rule.arity is None and c:  # C takes variadic operands as an array
-            alone = arguments[:1] if name == "softmax_share" else []
-            elements = arguments[len(alone) :]
-            arguments = [*alone, str(len(elements)), f"(const double[]){{{', '.join(elements)}}}"]
+        if rule.arity is None and is_c:  # C takes variadic operands as a length and an array
+            before_array = arguments[:1] if name == "softmax_share" else []
+            elements = arguments[len(before_array) :]
+            arguments = [*before_array, str(len(elements)), f"(const double[]){{{', '.join(elements)}}}"]
         if name not in self.language.library:
             self.needed |= translate_function(name, self.language)
         return f"{self.language.library.get(name, f'ng_{name}')}({', '.join(arguments)})", ATOM
@@ -168,25 +178,25 @@ def code(tables: Tables, plan: Plan, inputs: Sequence[int], language: str, name:
     """The plan's first target and its gradient, as a function. inputs: rows of leaves, in the order of its inputs."""
     chosen = LANGUAGES[language]
     program, names = CodeParts(chosen), Identifiers(tables)
-    heads = [names.of(row) for row in inputs]
-    leaves = {row: CodePart(program, None, (), (head, ATOM)) for row, head in zip(inputs, heads)}
+    input_names = [names.for_row(row) for row in inputs]
+    leaves = {row: CodePart(program, None, (), (identifier, ATOM)) for row, identifier in zip(inputs, input_names)}
     values = [leaves.get(row, tables.values[row]) if kind < 0 else None for row, kind in zip(plan.rows, plan.kinds)]
     evaluate(plan, values)
     for row, value in zip(plan.rows, values):
         if isinstance(value, CodePart) and value.row is None and value.rule is not None:
             value.row, value.hint = row, tables.name(row) or ""
-    places = {row: step for step, row in enumerate(plan.rows)}
+    step_of = {row: step for step, row in enumerate(plan.rows)}
     target = plan.targets[0]
-    wanted = plan.depends_on([places[row] for row in inputs if row in places])
+    wanted = plan.depends_on([step_of[row] for row in inputs if row in step_of])
     adjoints = differentiate(plan, values, {target: 1.0}, wanted)
     for row, adjoint in zip(plan.rows, adjoints):
         if isinstance(adjoint, CodePart) and not adjoint.hint and adjoint.rule is not None and tables.name(row):
             adjoint.hint = f"d_{tables.name(row)}"
-    results = [values[target], *(adjoints[places[row]] if row in places else 0.0 for row in inputs)]
+    results = [values[target], *(adjoints[step_of[row]] if row in step_of else 0.0 for row in inputs)]
     lines = [*_lines(program, names, results)]
     texts = [_text(result, chosen)[0] for result in results]
-    read = [f"{chosen.real} {head} = inputs[{index}];{_name_comment(tables, row, head)}"
-            for index, (row, head) in enumerate(zip(inputs, heads)) if leaves[row].uses]  # fmt: skip
+    read = [f"{chosen.real} {identifier} = inputs[{index}];{_name_comment(tables, row, identifier)}"
+            for index, (row, identifier) in enumerate(zip(inputs, input_names)) if leaves[row].uses]  # fmt: skip
     write = _in_c if language == "c" else _in_javascript
     return "\n\n".join([*write(name, [*read, *lines], texts, program.needed)]) + "\n"
 
@@ -219,12 +229,12 @@ def _lines(program: CodeParts, names: Identifiers, results: Iterable[Any]) -> It
     for part in program.parts:
         if not part.uses:
             continue
-        part.text = program.written(part.rule, [_text(operand, language) for operand in part.operands])
-        if part.hint or part.uses > 1 or len(part.text[0]) > LONGEST:
-            now = names.tables.scope(part.row) if part.row is not None else None
-            if now is not scope:
-                scope = now
-                yield f"// {_quote_comment(now.path)}" if now is not None else "//"
+        part.text = program.write_call(part.rule, [_text(operand, language) for operand in part.operands])
+        if part.hint or part.uses > 1 or len(part.text[0]) > MAX_LENGTH:
+            part_scope = names.tables.scope(part.row) if part.row is not None else None
+            if part_scope is not scope:
+                scope = part_scope
+                yield f"// {_quote_comment(scope.path)}" if scope is not None else "//"
             name = names.fresh(part.hint)
             yield f"{language.real} {name} = {part.text[0]};"
             part.text = (name, ATOM)
@@ -235,10 +245,10 @@ def _text(value: Any, language: Language) -> Text:
     return value.text if isinstance(value, CodePart) else literal(value, language)
 
 
-def _name_comment(tables: Tables, row: int, head: str) -> str:
+def _name_comment(tables: Tables, row: int, identifier: str) -> str:
     """A comment with the learner's name, if the identifier differs from it."""
     name = tables.name(row)
-    return f"  // {_quote_comment(name)}" if name is not None and name != head else ""
+    return f"  // {_quote_comment(name)}" if name is not None and name != identifier else ""
 
 
 def _quote_comment(text: str) -> str:
@@ -256,16 +266,21 @@ class Identifiers:
     @staticmethod
     def reserved() -> set[str]:
         """Keywords of both languages, and functions that the code calls."""
-        return TAKEN.union(*([*language.library, *language.library.values()] for language in LANGUAGES.values()))
+        return RESERVED_NAMES.union(
+            *([*language.library, *language.library.values()] for language in LANGUAGES.values())
+        )
 
-    def of(self, row: int) -> str:
-        return self._own(self.tables.name(row) or f"v{row}", f"_{row}")
+    def for_row(self, row: int) -> str:
+        """An identifier for an input: from its name, or v and its row."""
+        return self._make_unique(self.tables.name(row) or f"v{row}", f"_{row}")
 
     def fresh(self, hint: str) -> str:
+        """An identifier for a variable: from the hint, or t1, t2 and so on."""
         self.count += not hint
-        return self._own(hint or f"t{self.count}", f"_{len(self.taken)}")
+        return self._make_unique(hint or f"t{self.count}", f"_{len(self.taken)}")
 
-    def _own(self, name: str, end: str) -> str:
+    def _make_unique(self, name: str, end: str) -> str:
+        """The name without characters that identifiers cannot have; with `end` appended as long as it is taken."""
         name = re.sub(r"[^A-Za-z0-9_]+", "_", name).strip("_") or "v"
         name = f"v{name}" if name[0].isdigit() or name.startswith("ng_") else name
         while name in self.taken:

@@ -33,10 +33,10 @@ MAX_NODES = 100_000  # nodes of a formula, about a second's work; a longer one i
 class Notation(NamedTuple):
     """How one style writes numbers, names, infix operators and other operators; and its brackets."""
 
-    number: Any
-    name: Any
-    infix: Any
-    other: Any
+    number: Any  # (float, notation) -> FormulaText
+    name: Any  # name -> text
+    infix: Any  # (rule, operands' texts, notation) -> FormulaText
+    other: Any  # the same, for rules that are not infix
     opening: str
     closing: str
 

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 from .. import ieee
 
+# Precedences of both languages, the weakest first: CHOICE is `a ? b : c`, ATOM a name, a number or a call.
 CHOICE, OR, AND, COMPARISON, SUM, PRODUCT, UNARY, ATOM = range(8)
 BINARY_OPERATORS = {ast.Add: ("+", SUM), ast.Sub: ("-", SUM), ast.Mult: ("*", PRODUCT), ast.Div: ("/", PRODUCT)}
 COMPARISON_OPERATORS = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
