@@ -13,14 +13,14 @@ Here is what a first course uses:
     the graph       Graph, Variable, PlaceHolder, Constant, Operator, scope
     functions       exp, log, sin, relu, maximum, where ...: of numbers, nodes and tensors
     derivatives     gradients, tangents, jacobian, hessian; gradcheck checks them
-    a rule of yours operator, check_operator; tensor_operator for tensors
-    to look         draw, step, altitudes, record, History
-    as fast code    Program; node.code writes a node and its gradient in C or JavaScript
+    your operators  operator, check_operator; tensor_operator for tensors
+    views           draw, step, altitudes, record, History
+    compiled code   Program; node.code writes a node and its gradient in C or JavaScript
     tensors         LeafNode, linear, lower
-    to learn        Model, fit, AdamTrainer and six other trainers, Sequential
+    training        Model, fit, AdamTrainer and six other trainers, Sequential
     lessons         check, hint, predict, solution, working, progress
 
-The rest is in rooms, each with a guide of its own, `help(naive_graph.tensor)`:
+The rest is in subpackages, each with a guide of its own, such as `help(naive_graph.tensor)`:
 
     naive_graph.tensor      every operator of tensors, conv2d, matmul, lstm ...; losses; kinds of node
     naive_graph.training    models and their parameters, trainers, fit
@@ -55,10 +55,11 @@ from .graph.graph import Graph, naive_Graph, scope
 from .graph.named_operators import binary_function_frame, commutable_binary_function_frame, unary_function_frame
 from .graph.nodes import Constant, Node, Operator, PlaceHolder, Variable
 
-_ROOMS = ("training", "sequential", "views", "classroom", "tensor", "interop")  # by how soon they are entered
+# Subpackages, in the order in which a name that the package lacks is looked for.
+_ROOMS = ("training", "sequential", "views", "classroom", "tensor", "interop")
 
-# What is made in a room that has tools of its own, and is entered only when somebody asks for one of these names.
-_given, _, _lazily = _lazy_exports(__name__, {
+# These names are imported on first use: file -> names.
+_lazy_getattr, _, _lazy_names = _lazy_exports(__name__, {
     "classroom.notebook": "check hint predict solution working",
     "program.program": "Program",
     "sequential.model": "Sequential",
@@ -79,19 +80,19 @@ _given, _, _lazily = _lazy_exports(__name__, {
 
 
 def __getattr__(name: str) -> _Any:
-    if name in _lazily:
-        return _given(name)
+    if name in _lazy_names:
+        return _lazy_getattr(name)
     if name.isidentifier() and not name.startswith("_") and _find_spec(f"{__name__}.{name}"):
         return _import_module(f".{name}", __name__)
     _raise_unknown_name(__name__, _ROOMS, name)
 
 
-def _draw_plan(*given: _Any, **wishes: _Any) -> _Any:
-    return _import_module(".views.drawing.plans", __name__).draw_plan(*given, **wishes)
+def _draw_plan(*arguments: _Any, **options: _Any) -> _Any:
+    return _import_module(".views.drawing.plans", __name__).draw_plan(*arguments, **options)
 
 
-_late_bound["draw_plan"] = _draw_plan  # which `Program.draw` asks for
-# `progress(items)` shows a bar; `progress()` alone, what was solved, which stands some floors above.
+_late_bound["draw_plan"] = _draw_plan  # for `Program.draw`, whose file may not import views
+# `progress(items)` shows a bar; `progress()` shows which exercises are solved, by a function of the classroom.
 progress.alone = lambda: _import_module(".classroom.notebook", __name__).progress()
 
 
@@ -99,8 +100,8 @@ def __dir__() -> list[str]:
     return sorted({*__all__, *_ROOMS, *_STEPS, "abs", "errors", "pow"})
 
 
-# All but the rooms themselves, and but `abs` and `pow`, which Python has names of its own for, and steps.
+# Not in __all__: submodules, `abs` and `pow`, which would hide Python's builtins, and the steps (floor, mod).
 _here = [name for name, thing in globals().items() if not name.startswith("_") and not isinstance(thing, _Module)]
 __all__ = sorted(
-    [*(name for name in _here if not hasattr(_builtins, name) and name not in _STEPS), *_lazily, "__version__"]
+    [*(name for name in _here if not hasattr(_builtins, name) and name not in _STEPS), *_lazy_names, "__version__"]
 )

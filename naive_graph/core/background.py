@@ -21,17 +21,17 @@ class BackgroundTask:
 
     def __init__(self, make: Callable[[], Any]) -> None:
         self._make = make
-        self._made: list[tuple[Any, Exception | None]] = []
+        self._outcome: list[tuple[Any, Exception | None]] = []  # empty, or one pair: result, error
 
     def is_done(self) -> bool:
         """Whether the result is there. If not, and no task is running, starts a thread.
 
         So the child of a fork, which has none of its parent's threads, starts again.
         """
-        if self._made:
+        if self._outcome:
             return True
-        nobody = not BackgroundTask.busy.is_alive() and main_thread().is_alive()
-        if nobody and not self._made:  # checked again: a thread that has just ended may have made it
+        is_free = not BackgroundTask.busy.is_alive() and main_thread().is_alive()  # no new one while Python exits
+        if is_free and not self._outcome:  # checked again: the thread may have ended since the check above
             BackgroundTask.busy = Thread(target=self._run, name="naive_graph compiler")
             try:
                 BackgroundTask.busy.start()
@@ -41,15 +41,15 @@ class BackgroundTask:
 
     def _run(self) -> None:
         try:
-            self._made.append((self._make(), None))
+            self._outcome.append((self._make(), None))
         except Exception as error:
-            self._made.append((None, error))
+            self._outcome.append((None, error))
 
     def result(self) -> Any:
         """The result, computed here and now if it is not there yet. Raises the error that `make` raised."""
-        if not self._made:
+        if not self._outcome:
             self._run()
-        made, error = self._made[0]
+        result, error = self._outcome[0]
         if error is not None:
             raise error
-        return made
+        return result

@@ -17,8 +17,8 @@ from ..errors import ArityError, UnknownNameError
 P = ParamSpec("P")
 R = TypeVar("R")
 Kind = TypeVar("Kind", bound=type)
-MOST = 10_000  # names that are compared at most
-OWNERS = {
+MOST_NAMES = 10_000  # that are compared with a wrong one
+OWNERS = {  # what is written before a name in our documentation -> the column of did_you_mean.toml
     "": "package", "Graph.": "graph", "node.": "node", "trainer.": "trainer", "tensor.": "tensor",
     "program.": "program", "model.": "model", "parameter.": "parameter", "history.": "history",
     "picture.": "picture", "walk.": "walk", "builder.": "builder",
@@ -57,14 +57,14 @@ def suggest(name: object, names: Iterable[str], says: str = " Did you mean {!r}?
     >>> suggest("lgo", ["log", "sin"]), suggest("cosine", ["sin", "cos"]), suggest("loss", ["sin"])
     (" Did you mean 'log'?", " Did you mean 'cos'?", '')
     """
-    text, candidates = name if isinstance(name, str) else "", list(islice(names, MOST))
+    text, candidates = name if isinstance(name, str) else "", list(islice(names, MOST_NAMES))
     prefixes = sorted((prefix for prefix in candidates if len(prefix) > 2 and text.startswith(prefix)), key=len)[-1:]
     nearest = get_close_matches(text, candidates, 1, 0.7) or prefixes or get_close_matches(text, candidates, 1)
     return says.format(nearest[0]) if nearest else ""
 
 
 def raise_unknown_attribute(who: str, name: str, owner: str, of: Any) -> NoReturn:
-    """Raise UnknownNameError for an unknown attribute, with a hint if another library uses that name."""
+    """Raise UnknownNameError for an unknown attribute of the object `of`, with a hint if another library uses it."""
     to_write = advice(name, owner)
     hint = f" Write {to_write}." if to_write else ""
     # With obj=, Python would add a suggestion of its own, which might be a private name.
@@ -153,8 +153,8 @@ def explain_calls(kind: Kind) -> Kind:
         function = thing.__func__ if wrapper else thing
         if not isinstance(function, FunctionType):
             continue
-        answers = getattr(function, "__wrapped__", None) or function.__code__.co_flags & inspect.CO_VARKEYWORDS
-        if not answers:
+        explains_itself = getattr(function, "__wrapped__", None) or function.__code__.co_flags & inspect.CO_VARKEYWORDS
+        if not explains_itself:
             setattr(kind, name, wrapper(explains(function)) if wrapper else explains(function))
     return kind
 

@@ -53,14 +53,14 @@ class Guard:
 
     def _join(self, frame: FrameType) -> None:
         """Allow a nested call of the package; refuse a foreign one; replace a holder that is off the stack."""
-        holder, stranger, on_the_way = self.holder, False, frame.f_back
-        while on_the_way is not None and on_the_way is not holder:
-            stranger = stranger or not is_in_between(on_the_way.f_code.co_filename)
-            on_the_way = on_the_way.f_back
-        if on_the_way is None:
+        holder, has_foreign_code, caller = self.holder, False, frame.f_back
+        while caller is not None and caller is not holder:
+            has_foreign_code = has_foreign_code or not is_in_between(caller.f_code.co_filename)
+            caller = caller.f_back
+        if caller is None:
             self.holder = frame
-        elif stranger:
-            refuse(on_the_way)
+        elif has_foreign_code:
+            refuse(caller)
 
 
 GUARD = Guard()

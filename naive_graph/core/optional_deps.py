@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NoReturn
 
 from ..errors import MissingToolError
 
-TOOLS = (  # packages for which `door` names an extra
+TOOLS = (  # packages that an extra installs; `door` names it if one is missing
     "numpy", "llvmlite", "opt_einsum", "onnx", "tensorboard", "google", "matplotlib", "PIL", "resvg_py",
     "mistune", "jinja2", "latex2mathml", "markupsafe", "pygments", "pdoc",
 )  # fmt: skip

@@ -82,12 +82,11 @@ class Tables(Storage):
     def add_edge(self, source: int, target: int) -> None:
         """Append one edge that the learner draws by hand."""
         self.flush()
-        new_source, new_target = array("i", [source]), array("i", [target])
         degree, size = self._in_degrees[target] + 1, (self.size[0], self.size[1] + 1)
         before, self._cache = self._cache, {}
         self.torn = True
-        self._extend("_sources", new_source)
-        self._extend("_targets", new_target)
+        self._extend("_sources", array("i", [source]))
+        self._extend("_targets", array("i", [target]))
         # No function is called from here on, so no Ctrl-C can interrupt: all of it happens, or nothing.
         self.size, self.torn, self._in_degrees[target] = size, False, degree
         self.edges_edited_at, self.edge_edits = self.clock, self.edge_edits + 1

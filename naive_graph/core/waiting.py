@@ -5,6 +5,9 @@ to a list. So it needs no lock, may be done in any thread at any time, and a Ctr
 or after that step, never within it. Before a column is read, the waiting nodes are written
 behind its last row (`Storage.flush`). The list keeps new nodes alive until they have rows; after
 that, only the references that others hold do.
+
+    x + 2.0     two nodes: (CONSTANT, no operands, 2.0, ...), (add, x, BEFORE, ...)
+
 Merging `(a + b) + c` into one sum of three makes a new row that *absorbs* the
 row of `a + b`: the source of its first edge is ~row, which stands for "every operand
 of that row", so that no edge is stored twice and the absorbed row stays as it
@@ -36,10 +39,11 @@ NO_ROW, ROW_BEFORE, CUT = -1, -2, -3
 class WaitingNodes(NamedTuple):
     """Waiting nodes by column, one sequence per field.
 
-    lefts, rights: operands (nodes), NOTHING if there is none, BEFORE for the entry before, a Constant. values: a
-    float, or None for a leaf without a value; for an operator 0.0, or a tuple of all its operands: nodes, rows (int),
-    or a float k for the row k before. codes, instructions: where the node was made (origin.py). nodes: None for a
-    Constant made from a float.
+    operators: a rule's number, or a leaf kind. lefts, rights: up to two operands (nodes); NOTHING if there is none,
+    BEFORE for the entry before this one, a Constant. values: a leaf's float, or None if it has no value; for an
+    operator 0.0, or a tuple of its operands if `lefts` and `rights` do not hold them: nodes, rows (int), or a float k
+    for the row k before. codes, instructions: where the node was made (origin.py). nodes: the Node objects; None for
+    a Constant made from a float.
     """
 
     operators: Sequence[int]
@@ -73,16 +77,16 @@ def operator_entries(
     numbers = [operand for operand in operands if type(operand) is float]
     left: Any = NOTHING
     right: Any = NOTHING
-    many: Any = 0.0
+    value: Any = 0.0  # or a tuple of the operands
     if len(operands) <= 2 and len(numbers) < 2 and merges:
         left, right = [*(BEFORE if type(operand) is float else operand for operand in operands), NOTHING][:2]
     else:
-        before = iter(range(len(numbers), 0, -1))
-        many = tuple([float(next(before)) if type(operand) is float else operand for operand in operands])
+        distances = iter(range(len(numbers), 0, -1))  # from the operator back to each Constant
+        value = tuple([float(next(distances)) if type(operand) is float else operand for operand in operands])
     entries: list[Any] = []
-    for value in numbers:
-        entries += (CONSTANT, NOTHING, NOTHING, value, code, instruction, None)
-    entries += (operator, left, right, many, code, instruction, node)
+    for constant in numbers:
+        entries += (CONSTANT, NOTHING, NOTHING, constant, code, instruction, None)
+    entries += (operator, left, right, value, code, instruction, node)
     return entries
 
 
@@ -98,7 +102,7 @@ class NewRows(NamedTuple):
 
 
 def array_of(code: str, numbers: Sequence[Any]) -> array[Any]:
-    """Pack numbers into an array; struct takes half the time of array's own constructor."""
+    """Pack numbers into an array. code: of the type; struct takes half the time of array's own constructor."""
     return array(code, pack(f"{len(numbers)}{code}", *numbers))
 
 
@@ -137,7 +141,10 @@ def write_rows(
     tables: Any, operators: array[int], lefts: array[int], rights: array[int], values: array[float],
     many: dict[int, Sequence[Any]], unset: set[int],
 ) -> NewRows | None:  # fmt: skip
-    """The columns of new rows. many: the operands of some rows, where a float k means the row k before."""
+    """The columns of new rows, with nested sums and products merged.
+
+    many: row -> its operands, where a float k means the row k before. unset: leaves without a value.
+    """
     first, now, earlier, degrees = tables.size[0], tables.clock, tables._operators, tables._in_degrees
     counts: list[int] = []
     sources: list[int] = []
@@ -167,11 +174,11 @@ def write_rows(
                     right = row - 1
                 if BY_NUMBER[operator].associative and left != right:  # left only: a + (b + c) rounds differently
                     if left < first:
-                        kind, below = earlier[left], degrees[left]
+                        kind, left_degree = earlier[left], degrees[left]
                     else:
-                        kind, below = operators[left - first], counts[left - first]
-                    if kind == operator and 2 <= below < MOST_MERGED:
-                        left, degree = ~left, below + 1
+                        kind, left_degree = operators[left - first], counts[left - first]
+                    if kind == operator and 2 <= left_degree < MOST_MERGED:
+                        left, degree = ~left, left_degree + 1  # absorb the left operand
             sources.append(left)
             targets.append(row)
             if right != NO_ROW:

@@ -81,22 +81,22 @@ def gradcheck(
 def _check_losses(losses: Sequence[int], wishes: CheckOptions) -> Report:
     tables, skipped = CURRENT.tables, set(rows_of(wishes.skip, "gradcheck"))
     with tables.lock, GUARD:
-        question = _Question(tables, plan_for(tables, losses), wishes.eps)
-        leaves = [step for step in question.leaves() if question.plan.rows[step] not in skipped]
-        leaves = _sample_leaves(question, leaves, wishes)
-        nodes = [handle(tables, question.plan.rows[step]) for step in leaves]
+        function = _LossFunction(tables, plan_for(tables, losses), wishes.eps)
+        leaves = [step for step in function.leaves() if function.plan.rows[step] not in skipped]
+        leaves = _sample_leaves(function, leaves, wishes)
+        nodes = [handle(tables, function.plan.rows[step]) for step in leaves]
     masked = [wishes.mask is not None and wishes.mask(node) for node in nodes]  # unlocked: it may use the graph
     with tables.lock, GUARD:
         report = Report()
-        modes = question.derivatives(leaves)
+        modes = function.derivatives(leaves)
         for index, step in enumerate(leaves):
-            label = question.label(step)
+            label = function.label(step)
             parameter = label.partition("[")[0]
             in_each_mode = {mode: derivatives[index] for mode, derivatives in modes.items()}
             if masked[index]:
                 report.leave_out(parameter)
             else:
-                loss, is_near_kink = partial(question.loss_at, step), question.near_kink(step)
+                loss, is_near_kink = partial(function.loss_at, step), function.is_near_kink(step)
                 report.check(parameter, label, in_each_mode, loss, is_near_kink, wishes)
     return report
 
@@ -106,9 +106,9 @@ def check_operator(operator: Any, points: Iterable[Any] | None = None) -> Any:
     """Check one operator at some points: its arity, that it is pure, and its derivatives.
 
     points: operand values, one sequence for each point. First and second
-    derivatives are checked, but not within reach of a declared kink. Of a row of
-    the table of tensor operators: ticks for all its promises, on examples; its
-    own, if none are given.
+    derivatives are checked, but not within reach of a declared kink. For a tensor
+    operator (a row of `operators()`) all its promises are checked on examples, its
+    own if none are given, and the report has a tick for each.
 
     >>> bool(check_operator("sin", [(0.3,), (2.0,)]))
     True
@@ -125,8 +125,8 @@ def check_operator(operator: Any, points: Iterable[Any] | None = None) -> Any:
     for operands in as_list(points, "check_operator", "points, as in check_operator('sin', [(0.3,), (2.0,)])"):
         point = [number(x, "check_operator") for x in as_list(operands, "A point", "a number for each operand")]
         rule.check_arity(len(point))
-        once, again = (rule.partials_at(point, rule(*point), [True] * len(point)) for _ in range(2))
-        if once != again:
+        first, second = (rule.partials_at(point, rule(*point), [True] * len(point)) for _ in range(2))
+        if first != second:
             raise GradientCheckError(f"'{rule.name}' is not pure: at {tuple(point)} it gave two different answers.")
         with Graph.scratch():
             variables = [Variable(value, name=f"operand {position}") for position, value in enumerate(point)]
@@ -137,16 +137,16 @@ def check_operator(operator: Any, points: Iterable[Any] | None = None) -> Any:
     return total
 
 
-def _sample_leaves(question: _Question, leaves: list[int], wishes: CheckOptions) -> list[int]:
+def _sample_leaves(function: _LossFunction, leaves: list[int], wishes: CheckOptions) -> list[int]:
     """At most `max_per_param` leaves of each parameter; `w[0]` and `w[1]` belong to parameter w."""
     parameters: dict[str, list[int]] = defaultdict(list)
     for step in leaves:
-        parameters[question.label(step).partition("[")[0]].append(step)
+        parameters[function.label(step).partition("[")[0]].append(step)
     generator = random.Random(wishes.seed)
     return sorted(step for steps in parameters.values() for step in wishes.sample(steps, generator))
 
 
-class _Question:
+class _LossFunction:
     """The loss as a function of its leaves, evaluated without changing the graph."""
 
     def __init__(self, tables: Tables, plan: Plan, eps: float) -> None:
@@ -166,18 +166,18 @@ class _Question:
     def loss(self, values: Sequence[float]) -> float:
         return math.fsum(values[step] for step in self.plan.targets)
 
-    def moved(self, step: int, distance: float) -> list[float]:
-        """All values with one leaf moved."""
+    def values_at(self, step: int, distance: float) -> list[float]:
+        """All values after one leaf was moved by a distance."""
         values = self.values[:]
         values[step] += distance
         evaluate(self.plan, values)
         return values
 
     def loss_at(self, step: int, distance: float) -> float:
-        """The loss with one leaf moved."""
-        return self.loss(self.moved(step, distance))
+        """The loss after one leaf was moved by a distance."""
+        return self.loss(self.values_at(step, distance))
 
-    def near_kink(self, step: int) -> bool:
+    def is_near_kink(self, step: int) -> bool:
         """Whether a declared kink lies within reach of the leaf's value."""
         depends = self.plan.depends_on([step])
         kinked = [
@@ -189,16 +189,17 @@ class _Question:
         ]
         if not kinked:
             return False
-        below, above = (self.moved(step, sign * KINK_REACH * self.eps) for sign in (-1.0, 1.0))
+        below, above = (self.values_at(step, sign * KINK_REACH * self.eps) for sign in (-1.0, 1.0))
         return not all(
-            self._kink(other, self.values) * self._kink(other, moved) > 0.0
+            self._kink(other, self.values) * self._kink(other, values) > 0.0
             for other in kinked
-            for moved in (below, above)
+            for values in (below, above)
         )
 
     def _kink(self, step: int, values: Sequence[float]) -> float:
+        """The rule's kink function at the step's operands: it changes its sign at the kink."""
         rule = self.plan.rules[step]
-        assert rule is not None and rule.kink is not None  # near_kink asks only these
+        assert rule is not None and rule.kink is not None  # is_near_kink asks only these
         return float(rule.kink(*[values[operand] for operand in self.plan.operands(step)]))
 
     def derivatives(self, leaves: Sequence[int]) -> dict[str, list[float]]:
@@ -208,15 +209,16 @@ class _Question:
         return {
             "reverse": [adjoints[step] for step in leaves],
             "forward": [self._tangent(step) for step in leaves],
-            "graph": self._graph(leaves),
+            "graph": self._built_gradients(leaves),
         }
 
     def _tangent(self, step: int) -> float:
+        """The derivative along one leaf by dual numbers."""
         duals = [DualNumber(value, 1.0 if other == step else None) for other, value in enumerate(self.values)]
         evaluate(self.plan, duals)
         return math.fsum(slope_of(duals[target]) for target in self.plan.targets)
 
-    def _graph(self, leaves: Sequence[int]) -> list[float]:
+    def _built_gradients(self, leaves: Sequence[int]) -> list[float]:
         """Build the gradients as nodes, evaluate them without writing to the tables, and truncate them again."""
         wrt = [handle(self.tables, self.plan.rows[step]) for step in leaves]
         mark, sums = self.tables.mark(), [0.0] * len(leaves)

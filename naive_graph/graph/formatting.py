@@ -20,7 +20,7 @@ from ..errors import NaiveGraphError, NodeError, PlaceHolderError
 Item = TypeVar("Item")
 NARROWEST = 30  # minimum characters per line, in any terminal
 WIDTH, CELL = 80, 28  # maximum characters per terminal line, and per table cell
-MOST_TOLD = 30  # up to so many nodes, a formula is shown in one line
+MOST_NODES = 30  # up to so many nodes, a formula is shown in one line
 MOST_ROWS = 60  # rows of a table; of a longer one the middle is left out
 MOST_LINES = 200  # lines of a formula
 PRE = "<pre style='margin:0; font-family:monospace'>"  # explicit font: exported pages style a bare pre like prose
@@ -73,7 +73,7 @@ def _short_formula(tables: Tables, row: int) -> str | None:
         operands = {*tables.operands(waiting.pop())} - needed
         needed |= operands
         waiting += operands
-        if len(needed) > MOST_TOLD:
+        if len(needed) > MOST_NODES:
             return None
     try:
         text = write_formula(tables, plan_for(tables, [row]))
@@ -116,10 +116,10 @@ def node_html(tables: Tables, plan: Plan) -> str:
     text = write_formula(tables, plan, most_lines=8)
     if len(text) > 2000:
         text = f"{text[:1000]} ... {text[-900:]}"
-    facts = [tables.label(row), f"value {format_number(tables.value(row))}"]
+    details = [tables.label(row), f"value {format_number(tables.value(row))}"]
     if tables.grad(row) is not None:
-        facts.append(f"grad {format_number(tables.grad(row))}")
-    return f"<div>{PRE}{escape(text)}</pre><small>{escape(', '.join(facts))}</small></div>"
+        details.append(f"grad {format_number(tables.grad(row))}")
+    return f"<div>{PRE}{escape(text)}</pre><small>{escape(', '.join(details))}</small></div>"
 
 
 def _first_and_last(items: Sequence[Item]) -> list[Item]:

@@ -1,6 +1,6 @@
 """`Graph`: build, evaluate, differentiate and clear the scalar graph.
 
-There is one current graph, and `Graph` is a class without state of its own, so no instance is needed:
+There is one current graph, and the class `Graph` stands for it, so no instance is needed:
 `Graph.forward()` evaluates everything that was built.
 """
 

@@ -33,6 +33,7 @@ from ..engines.llvm.functions import Module, StraightLineFunction
 from ..engines.select import LARGEST, Setting, engine_named, is_short
 from .run_checks import absorbed_adjoints, absorbed_values
 
+# Keys in the tables' cache: of the step when it is ready (Graph.forward looks there), and while it is compiled.
 KEY, COMING = "quick", "quick, when its code is there"
 PARAMETERS = "ptr %values, ptr %adjoints, ptr %staged"
 
@@ -40,8 +41,9 @@ PARAMETERS = "ptr %values, ptr %adjoints, ptr %staged"
 class CompiledStep:
     """Both sweeps over a graph's tables, as one compiled call.
 
-    row: the result whose gradients are computed. They go into a column of our own, which `backward` copies. If
-    anything is infinite or NaN no value is written, and the usual path reports what went wrong.
+    row: the result whose gradients are computed. `forward` writes them into a column of its own, `adjoints`, which
+    `backward` copies to the tables. If a result or a gradient is infinite or NaN no value is written, and the usual
+    path reports what went wrong. whole: the plan of the whole graph. plan: that of the result.
     """
 
     __slots__ = ("adjoints", "code", "fresh", "held", "packed", "row", "run", "tables", "whole")
@@ -57,7 +59,8 @@ class CompiledStep:
         words = array("q", map(place, [tables.values, self.adjoints, staged, tables.stamps]))
         # Keeps the arrays alive while their addresses are in use; a column with a view on it is not moved.
         self.held = (staged, words, memoryview(tables.values), memoryview(tables.stamps))
-        self.packed, self.fresh = place(words), -1  # fresh: the run that the gradients are of
+        # packed: the address of the four addresses. fresh: the clock of the run that `adjoints` belong to.
+        self.packed, self.fresh = place(words), -1
 
     def is_ready(self) -> bool:
         """Whether the machine code is ready; with "compiled" as the default engine, wait for it."""
@@ -88,7 +91,7 @@ class CompiledStep:
         return getattr(node, "_row", -1) == self.row and node._home is self.tables
 
     def backward(self, node: Any) -> bool:
-        """Make the gradients visible; False if another node's are asked for, or values have changed since."""
+        """Copy the gradients to the tables; False if another node's are asked for, or a leaf has changed since."""
         tables = self.tables
         if tables.written > self.fresh or not self.own(node):
             return False

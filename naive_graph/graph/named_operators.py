@@ -1,6 +1,7 @@
-"""Functions and methods of `Graph` that build nodes by an operator's name, as in the note that this toolkit follows.
+"""Functions and methods of `Graph` that build nodes by an operator's name: `Graph.sin(x)`, `Graph.sum([x, y])`.
 
-Their result is always a node: numbers become Constants.
+The names are those of the note on a static graph that this toolkit began with, so that its code runs here as it is
+printed; naive.py has them, too. The result is a node, or a tensor: numbers become Constants.
 """
 
 from __future__ import annotations
@@ -125,6 +126,7 @@ class ByName(Named):
 
 
 def _frame(operator: str, arity: int) -> Rule:
+    """The rule of that name; raises ArityError if it does not take so many operands."""
     rule = rule_named(operator)
     if rule.arity not in (arity, None):
         raise ArityError(f"'{operator}' takes {rule.arity} operands, not {arity}. Write {rule.usage()}.")
@@ -133,7 +135,7 @@ def _frame(operator: str, arity: int) -> Rule:
 
 def _apply_rule(rule: Rule, *operands: Any) -> Any:
     """Apply the rule: a node, even if all operands are numbers; with tensors, a tensor."""
-    if rule.arity is None and len(operands) == 1 and not isinstance(operands[0], Arithmetic):
+    if rule.arity is None and len(operands) == 1 and not isinstance(operands[0], Arithmetic):  # Graph.add([x, y])
         if isinstance(operands[0], Iterable):
             operands = tuple(as_list(operands[0], f"'{rule.name}'", "a list of numbers or nodes"))
     has_node = any(isinstance(operand, Arithmetic) for operand in operands)
@@ -152,6 +154,8 @@ def method_of(rule: Rule) -> Any:
 
 
 def _method_composed(composition: Callable[..., Any]) -> Any:
+    """The composition (compositions.py) as a class method of `Graph`."""
+
     def method(cls: type[ByName], x: Any, *properties: Any, **named: Any) -> Any:
         result = composition(x, *properties, **named)  # wrong arguments raise before a number becomes a node
         return result if isinstance(result, Arithmetic) else composition(Constant(x), *properties, **named)

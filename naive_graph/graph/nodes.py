@@ -58,7 +58,7 @@ def _locked(question: Callable[P, R]) -> Callable[P, R]:
 
 
 class _Counter:
-    """A counter that a learner's algorithm may change; it starts as the degree of that name, and we do not read it."""
+    """A counter for a learner's own algorithm: it starts as the degree of that name; the package never reads it."""
 
     def __init__(self, degree: str) -> None:
         self.degree = degree
@@ -81,7 +81,7 @@ class Node(_Methods):
     """One node of the graph: a Constant, a Variable, a PlaceHolder or an Operator.
 
     Comparisons: `a > b`, `a < b`, `a >= b` and `a <= b` are nodes, whose value is 1.0 or 0.0,
-    so they can be multiplied and chosen by: `where(a > b, a, b)`. A node has no truth value:
+    so they can be factors, or conditions: `where(a > b, a, b)`. A node has no truth value:
     `if a > b:`, `a < b < c`, `and`, `or` and `not` are refused. Ask the numbers instead,
     `if a.value > b.value:`. `a == b` and `a != b` ask whether a and b are one and the same
     node, True or False, as sets and dictionaries of nodes need it: `3 * (a == b)` is 0 or 3,
@@ -89,7 +89,7 @@ class Node(_Methods):
     `a.value == b.value`.
 
     Values: `value` is None until `Graph.forward()` has computed it, and `grad` is None until
-    `Graph.backward(y)`. What Python says of None beside a number (`unsupported operand
+    `Graph.backward(y)`. Python's error for None in arithmetic (`unsupported operand
     type(s) ... 'NoneType'`) means that this call was left out. Both are those of the last
     run. `grad` is a number, not a function: the derivative of f by x is `gradients(f, x)`.
     """
@@ -505,7 +505,7 @@ def _infix(rule: Rule, reflected: bool = False) -> Any:
         waiting = home.waiting
         if value is None:
             waiting += (number, self, other, 0.0, code, instruction, node)
-        else:  # one append, too
+        else:  # one append of both nodes: no other thread or Ctrl-C can come between them
             left, right = (BEFORE, self) if reflected else (self, BEFORE)
             waiting += (
                 CONSTANT, NOTHING, NOTHING, value, code, instruction, None,
@@ -635,7 +635,7 @@ class Operator(Variable):
     def calculate(self, node: Operator | None = None) -> float:
         """The rule's value from the operands' present values; the graph is left as it is.
 
-        node: another operator to do this for; in the note's code it is this one.
+        node: another operator to do this for; code that calls `node.calculate(node)` runs, too.
         """
         if node is not None and node is not self:
             if not isinstance(node, Operator):

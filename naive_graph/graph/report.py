@@ -15,8 +15,6 @@ from .formatting import align_columns, wrap_text
 SUBSETS = ("random", "every_n")
 KINK_REACH = 10.0  # in units of eps: a declared kink so near spoils a finite difference
 ALIKE = 1e-4  # relative difference up to which the slopes on both sides count as equal: no kink
-ROUNDING = 1e-15  # relative rounding error of the loss, a few units in the last place
-JUMP = 0.8  # if a quarter of a step changes the loss by more than this part of the largest change, the loss jumps
 MOST_ENTRIES = 20  # how many of the entries with the largest errors are kept
 
 
@@ -192,10 +190,9 @@ def slope_across_kink(loss: Callable[[float], float], wishes: CheckOptions) -> t
     0, half a step and a whole step: (4 * half - full) / step, where half and full are the changes of the loss.
     """
     reach, center = KINK_REACH * wishes.eps, loss(0.0)
-    noise = wishes.min_abs + ROUNDING * abs(center) / reach  # of a slope
-    sides = []  # left and right: the step, and the change of the loss after a quarter, a half and all of it
-    for step in (-reach, reach):
-        sides.append((step, *(loss(step / divisor) - center for divisor in (4.0, 2.0, 1.0))))
+    noise = wishes.min_abs + 1e-15 * abs(center) / reach  # of a slope: the loss is rounded at about 1e-15 of its size
+    # Left and right: the step, and the change of the loss after a quarter, a half and all of it.
+    sides = [(step, *(loss(step / part) - center for part in (4.0, 2.0, 1.0))) for step in (-reach, reach)]
     if any(_is_discontinuous(changes, noise * reach) for _, *changes in sides):
         return None
     left, right = ((4.0 * half - full) / step for step, _, half, full in sides)
@@ -206,9 +203,12 @@ def slope_across_kink(loss: Callable[[float], float], wishes: CheckOptions) -> t
 
 
 def _is_discontinuous(changes: Sequence[float], noise: float) -> bool:
-    """Whether the loss jumps: its change does not shrink with the step, so that there is no slope to compare."""
+    """Whether the loss jumps: its change does not shrink with the step, so that there is no slope to compare.
+
+    changes: after a quarter, a half and all of a step. For a smooth loss the smallest is some 1/4 of the largest.
+    """
     sizes = [abs(change) for change in changes]
-    return min(sizes) > JUMP * max(sizes) > noise
+    return min(sizes) > 0.8 * max(sizes) > noise
 
 
 def require_finite(what: str, value: float) -> float:

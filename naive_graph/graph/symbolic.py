@@ -37,6 +37,7 @@ class Expression(Arithmetic):
         self.operands = operands
         self.number: float | None = None  # the value, if it is a Constant
         self.needed = False
+        # Sort key: existing rows by number, then new expressions in the order of their making.
         self.serial = owner.size + len(owner.planned) if row is None else row
 
     def apply(self, rule: Rule, *operands: Any) -> Any:

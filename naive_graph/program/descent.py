@@ -208,12 +208,10 @@ def _constant_loss_error(tables: Tables, output: int, weights: Sequence[int]) ->
     return None
 
 
-def descend(
-    answers: ReferenceBackend, inputs: Inputs, rule: Any, steps: Any, held: list[float], write_weights: Any
-) -> Any:
+def descend(answers: ReferenceBackend, inputs: Inputs, rule: Any, steps: Any, held: list[float], write: Any) -> Any:
     """Run the steps in chunks, and write the weights' last values; returns the output before each step.
 
-    held: the weights at the beginning. write_weights: called with them at the end.
+    held: the weights at the beginning. write: called with them at the end.
     """
     runner = _select_runner(answers, inputs, rule, int(steps), held)
     history = _history(int(steps))
@@ -231,13 +229,13 @@ def descend(
             if bar is not None:
                 bar.update(done - bar.n)
     except KeyboardInterrupt as stop:
-        _write_result(answers, inputs, runner, history[:done], write_weights)
+        _write_result(answers, inputs, runner, history[:done], write)
         stop.add_note(f"minimize: stopped after {done:,} of {len(history):,} steps, whose weights are kept.")
         raise
     finally:
         if bar is not None:
             bar.close()
-    _write_result(answers, inputs, runner, history, write_weights)
+    _write_result(answers, inputs, runner, history, write)
     if answers.machine is not None:
         answers.machine.descent = runner if runner.rate is not None else None  # minimize(0.1) again reuses it
     return history
@@ -261,7 +259,7 @@ def _next(chunk: int, took: float) -> int:
     return 2 * chunk if took < LONGEST / 2 else chunk
 
 
-def _write_result(answers: ReferenceBackend, inputs: Inputs, runner: Any, history: Any, write_weights: Any) -> None:
+def _write_result(answers: ReferenceBackend, inputs: Inputs, runner: Any, history: Any, write: Any) -> None:
     """Write the weights, but not if the first output was infinite or NaN, nor if Graph.on_invalid makes that raise."""
     weights = [runner.weight(row) for row in answers.wrt]
     finite = np.isfinite(history)
@@ -269,7 +267,7 @@ def _write_result(answers: ReferenceBackend, inputs: Inputs, runner: Any, histor
     if GraphType._on_invalid != "ignore" and (first_bad is not None or not all(map(math.isfinite, weights))):
         report_invalid(_diagnose(answers, inputs, first_bad), GraphType._on_invalid)
     if first_bad != 0:
-        write_weights(weights)
+        write(weights)
 
 
 def _diagnose(answers: ReferenceBackend, inputs: Inputs, first_bad: int | None) -> str:

@@ -1,4 +1,7 @@
-"""Inputs and weights of a run: how they are checked, and how machine code gets them: copied, or batches in place."""
+"""Inputs and weights of a Program's run: checked, and passed to its code.
+
+Single numbers are copied to where the code reads them; batches, and weights in an array, are read in place.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,7 @@ class InputSlot(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Many samples for some PlaceHolders: their rows in the tables, and an array with a line for each of them."""
+    """Many samples for some PlaceHolders: rows in the tables, and an array with a line of samples for each of them."""
 
     rows: tuple[int, ...]
     columns: Any

@@ -1,11 +1,11 @@
-"""A compiled question: what are these values, and their derivatives, for these inputs?
+"""`Program`: a function compiled from a graph, which returns values and derivatives for its inputs.
 
     program = Program(loss, wrt=weights)
     value, gradient = program()
 
-A Program is made once from nodes and asked many times. It reads the Variables'
+A Program is made once from nodes and called many times. It reads the Variables'
 values as they are, takes numbers or whole batches for PlaceHolders, and writes
-to no node; only `minimize` does, for it is asked to.
+to no node; only `minimize` moves the Variables.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ class Program(ProgramBase):
     them there are no derivatives. inputs: what a call takes one after the
     other, each a PlaceHolder, or a list of them for an array of as many columns.
     All three may be tensors: a loss, leaves, and inputs that take arrays of their
-    shapes; the answer has their shapes, too. Of one tensor with one element, wrt are
-    all parameters that it depends on, if nothing else is said.
+    shapes; the answer has their shapes, too. For one tensor with one element, the
+    default of wrt is all parameters that it depends on.
     engine: "compiled" (code of its own, which LLVM compiles first, some 0.1 ms
     for a row), "runs" (level runs, for which nothing is compiled), "direct" or
     "reference". None chooses: code of its own for a small graph, and for one with
@@ -52,7 +52,7 @@ class Program(ProgramBase):
     A value or gradient that is summed over samples in another order differs by at
     most 2 n eps times the sum of its terms' magnitudes.
 
-    Raises NodeError if an output or an entry of wrt is none, EngineError for an
+    Raises NodeError if an output or an entry of wrt is not a node, EngineError for an
     unknown engine, MissingToolError where llvmlite or NumPy is not installed.
 
     >>> from naive_graph import Graph
@@ -73,13 +73,14 @@ class Program(ProgramBase):
     @explains
     def __new__(cls, outputs: Any, wrt: Any = (), inputs: Any = (), *more: Any, **named: Any) -> Program:
         """A Program; of tensors, one that unfolds them first."""
-        listed = (part if isinstance(part, (list, tuple)) else [part] for part in (outputs, wrt, inputs))
-        unfolds = cls is Program and any(is_tensor(node) for part in listed for node in part)
+        lists = (nodes if isinstance(nodes, (list, tuple)) else [nodes] for nodes in (outputs, wrt, inputs))
+        unfolds = cls is Program and any(is_tensor(node) for nodes in lists for node in nodes)
         return object.__new__(_tensor_program() if unfolds else cls)
 
 
 @cache
 def _tensor_program() -> type[Program]:
+    """The Program class for tensors, which is imported only when one is made."""
     from .tensors import TensorProgramBase
 
     return type("TensorProgram", (TensorProgramBase, Program), {"__doc__": TensorProgramBase.__doc__})

@@ -1,8 +1,8 @@
 """Evaluate a batch again, sample by sample, to find the node whose value became infinite or NaN.
 
-In each round, every sample is evaluated up to the totals over all samples that are not
-known yet; then these totals are known, and the next round goes further. So a batch needs
-the memory of one sample, and a `mean` inside the graph is the mean over the whole batch.
+A `total` or `mean` over the samples needs all of them. So in each round every sample is evaluated up to
+the totals that are not known yet; after the round these are known, and the next round goes further. A batch
+needs the memory of one sample only.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ TOTAL, MEAN, WHERE = (RULES[name].number for name in ("total", "mean", "where"))
 
 
 class Replay:
-    """A plan and how many samples it has. batched: the steps that are fed a number for each sample."""
+    """A plan and the number of its samples. batched: the steps that are fed a number for each sample."""
 
     def __init__(self, plan: Plan, samples: int, batched: Collection[int]) -> None:
         self.plan, self.samples = plan, samples
         self.known: dict[int, float] = {}  # a total's value, by its step
-        self.varies: list[bool] = []
-        self.gathers: list[int] = []
+        self.varies: list[bool] = []  # by step: whether its value depends on the sample
+        self.gathers: list[int] = []  # steps that are a total or a mean over the samples
         for step, kind in enumerate(plan.kinds):
             below = any(self.varies[operand] for operand in plan.operands(step))
             if kind in (TOTAL, MEAN) and below:

@@ -124,8 +124,7 @@ class TensorProgramBase(ProgramBase):
 
     def _pair_inputs(self, feed: Any, inputs: Sequence[Any]) -> tuple[Any, Iterable[tuple[InputSlot, Any]]]:
         """Input tensors may be fed by `feed`, too; those that are not fed keep the array that they have."""
-        later_slots = (*self._inputs[len(inputs) :], *self._unnamed)
-        others = {slot.leaf: slot for slot in later_slots if slot.leaf is not None}
+        others = {slot.leaf: slot for slot in (*self._inputs[len(inputs) :], *self._unnamed) if slot.leaf is not None}
         held = {leaf: leaf.held for leaf in others if leaf.held is not None}
         if isinstance(feed, Mapping):
             held |= {leaf: feed[leaf] for leaf in others if leaf in feed}

@@ -72,21 +72,16 @@ def memories_of(formula: Callable[..., Any]) -> tuple[int, bool]:
         parameters = inspect.signature(formula).parameters.values()
     except (TypeError, ValueError) as error:  # functions written in C need not say
         raise NodeError(f"{FORMULA} must say what it takes, as f(w, g) does; {formula!r} does not.") from error
-    positional_kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    positional = [
-        parameter
-        for parameter in parameters
-        if parameter.kind in positional_kinds and parameter.default is parameter.empty
-    ]
-    if any(parameter.name == "t" for parameter in positional):
+    required = [parameter for parameter in parameters if parameter.default is parameter.empty]
+    positional = [p.name for p in required if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    if "t" in positional:
         raise NodeError(f"{FORMULA} takes t, the number of the step, by its name: def f(w, g, *, t).")
     if len(positional) < 2:
         raise NodeError(f"{FORMULA} takes a weight and its gradient, then what it remembers: f(w, g, v).")
-    for parameter in parameters:
-        if parameter.kind == parameter.KEYWORD_ONLY and parameter.default is parameter.empty and parameter.name != "t":
+    for parameter in required:
+        if parameter.kind == parameter.KEYWORD_ONLY and parameter.name != "t":
             raise NodeError(
                 f"{FORMULA} is given one keyword, t, the number of the step; {parameter.name!r} needs a default."
             )
-    return len(positional) - 2, any(
-        parameter.name == "t" and parameter.kind == parameter.KEYWORD_ONLY for parameter in parameters
-    )
+    takes_step_number = any(p.name == "t" and p.kind == p.KEYWORD_ONLY for p in parameters)
+    return len(positional) - 2, takes_step_number

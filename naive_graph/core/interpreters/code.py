@@ -41,13 +41,12 @@ MAX_LENGTH = 72  # characters; a longer expression gets a line of its own
 INFIX = {"add": ("+", SUM), "sub": ("-", SUM), "mul": ("*", PRODUCT), "div": ("/", PRODUCT)}
 TESTS = {"greater": ">", "less": "<", "greater_equal": ">=", "less_equal": "<=", "equal": "==", "not_equal": "!="}
 # Names that the code itself uses, keywords of both languages, and names of their headers and globals.
-RESERVED = """
-inputs value gradient double const static void int float char long short signed unsigned return if else for
+NAMES = """inputs value gradient double const static void int float char long short signed unsigned return if else for
 while do switch case default break continue goto sizeof struct union enum typedef extern register volatile auto inline
 restrict var let function new delete class this super import export in of instanceof typeof with yield await async try
 catch finally throw null true false undefined NaN NAN INFINITY Infinity Math Number Object eval arguments main first
 second linux unix asm gamma signgam j0 j1 jn y0 y1 yn"""
-RESERVED_NAMES = set(RESERVED.split())
+RESERVED = set(NAMES.split())
 
 
 class CodePart(Arithmetic):
@@ -98,9 +97,8 @@ class CodeParts:
     def _has_notation(self, rule: Rule) -> bool:
         """Whether the rule is an operator or a function of the language, or a function that we can define in it."""
         name = rule.name
-        is_infix_or_defined = name in INFIX or name in TESTS or name in ("neg", "where") or is_translatable(name)
-        is_function = name in self.language.library or name in self.language.own
-        return rule.number < BUILT_IN and (is_infix_or_defined or is_function)
+        can_write = name in INFIX or name in TESTS or name in ("neg", "where") or is_translatable(name)
+        return rule.number < BUILT_IN and (can_write or name in self.language.library or name in self.language.own)
 
     def write_call(self, rule: Rule, texts: list[Text]) -> Text:
         """Code for the rule applied to operands that are written as these texts."""
@@ -266,9 +264,7 @@ class Identifiers:
     @staticmethod
     def reserved() -> set[str]:
         """Keywords of both languages, and functions that the code calls."""
-        return RESERVED_NAMES.union(
-            *([*language.library, *language.library.values()] for language in LANGUAGES.values())
-        )
+        return RESERVED.union(*([*language.library, *language.library.values()] for language in LANGUAGES.values()))
 
     def for_row(self, row: int) -> str:
         """An identifier for an input: from its name, or v and its row."""

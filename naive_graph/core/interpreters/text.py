@@ -240,8 +240,7 @@ class _Names:
             self.parts += 1
             name = f"t{self.parts}"
         self.taken.add(name)
-        written: str = self.style.name(name)
-        return written
+        return str(self.style.name(name))
 
     def unique(self, name: str, row: int) -> str:
         """The name, with the row appended if another node has it too."""
