@@ -1,4 +1,8 @@
-"""Reference page of one public name: signature, docstring, formula, example, picture and source code."""
+"""Reference page of one public name: signature, docstring, formula, example, picture and source code.
+
+All of it is taken from the object itself, so that the page agrees with the code: the signature
+by `inspect`, a class's members by pdoc, formulas and examples by applying the operator to a few operands.
+"""
 
 from __future__ import annotations
 
@@ -34,10 +38,10 @@ with door("The reference needs", "site"):
     from pdoc import doc
 
 TABLE = tomllib.loads(Path(__file__).with_name("reference.toml").read_text("utf-8"))
-HOUSE = __name__.split(".")[0]
-FEW = 9  # numbers that an example writes out
-WIDE = 75  # letters of a signature on one line
-CLEANED = {  # of a signature: types as they were written, without their modules, and defaults without addresses
+PACKAGE = __name__.split(".")[0]
+MOST_NUMBERS = 9  # an example writes a tensor out if it has no more
+LINE_LENGTH = 75  # a signature that is longer is shown on several lines
+SIGNATURE_CLEANUPS = {  # pattern -> replacement: types without quotes and modules, defaults without memory addresses
     r"(: |-> )(['\"])(.+?)\2": r"\1\3",
     r"ForwardRef\('([^']*)'[^)]*\)": r"\1",
     r"\b(?:[a-z_]\w*\.)+(?=[A-Z])": "",
@@ -55,19 +59,19 @@ class PublicName:
         self.page = f"{self.path}.html"
         self.is_error = isinstance(thing, type) and issubclass(thing, Exception)
         self.is_class = isinstance(thing, type) and not self.is_error
-        self.is_row, self.is_rule = isinstance(thing, OperatorDef), isinstance(thing, Rule)
-        self.of_numbers = self.is_rule or COMPOSITIONS.get(name) is thing
-        self.is_operator = self.of_numbers or self.is_row
+        self.is_tensor_operator, self.is_rule = isinstance(thing, OperatorDef), isinstance(thing, Rule)
+        self.is_scalar_operator = self.is_rule or COMPOSITIONS.get(name) is thing
+        self.is_operator = self.is_scalar_operator or self.is_tensor_operator
 
     @property
-    def written(self) -> str:
+    def import_line(self) -> str:
         """The import statement for the name."""
-        return f"from {'.'.join(filter(None, [HOUSE, self.room]))} import {self.name}"
+        return f"from {'.'.join(filter(None, [PACKAGE, self.room]))} import {self.name}"
 
     @cached_property
     def usage(self) -> str:
-        """The name with its signature."""
-        if self.is_rule or self.is_row:
+        """The name with its signature; the name alone for an error, a constant, or where Python knows no signature."""
+        if self.is_rule or self.is_tensor_operator:
             return self.name + str(self.thing.usage()).removeprefix(self.thing.name)
         with suppress(ValueError):
             return self.name + ("" if self.is_error or not callable(self.thing) else _signature(self.thing))
@@ -88,11 +92,11 @@ class PublicName:
         return {name: member for name, member in sorted(documented.items()) if name[0] != "_" and member.docstring}
 
     @staticmethod
-    def called(member: Any) -> str:
+    def method_signature(member: Any) -> str:
         """A method's name with its signature; empty for an attribute."""
         if not isinstance(member, doc.Function):
             return ""
-        with catch_warnings(action="ignore"):  # of types whose tools are not installed
+        with catch_warnings(action="ignore"):  # about types whose tools are not installed
             return member.name + _clean_signature(member.signature_without_self)
 
     @cached_property
@@ -106,9 +110,9 @@ class PublicName:
         return self.formulas[0] if self.is_rule else self.doc.partition("\n")[0]
 
     @property
-    def elsewhere(self) -> list[str]:
-        """The names of an operator in ONNX and TensorFlow."""
-        if self.is_row:
+    def names_in_other_frameworks(self) -> list[str]:
+        """An operator's names in ONNX and TensorFlow, such as "onnx: Add"; empty for other names."""
+        if self.is_tensor_operator:
             return [f"{mapping.framework}: {mapping.operator}" for mapping in self.thing.mappings]
         if self.is_rule:
             onnx = [f"onnx: {self.thing.onnx}"] * bool(self.thing.onnx)
@@ -117,9 +121,9 @@ class PublicName:
 
     @cached_property
     def formulas(self) -> list[str]:
-        """For a scalar operator: its formula, and its derivative with respect to each operand."""
-        if not self.of_numbers or (self.is_rule and self.name in TABLE["over_samples"]):
-            return TABLE["over_samples"][self.name] if self.of_numbers else []
+        """For a scalar operator: its formula, and its derivative by each operand; empty for other names."""
+        if not self.is_scalar_operator or (self.is_rule and self.name in TABLE["over_samples"]):
+            return TABLE["over_samples"][self.name] if self.is_scalar_operator else []
         with Graph.scratch():
             y, operands = _apply_operator(self.thing)
             return [y.formula(), *(f"d/d{operand.name} = {_derivative_text(y, operand)}" for operand in operands)]
@@ -131,26 +135,27 @@ class PublicName:
 
     @cached_property
     def example(self) -> str:
-        """A doctest of an operator, if its docstring has none: a call with numbers, and the result."""
+        """A doctest for an operator whose docstring has none: a call with numbers, and the result; otherwise empty."""
         if not self.is_operator or ">>>" in self.doc:
             return ""
         with Graph.scratch():
-            call = _tensor_example(self.name, self.thing) if self.is_row else _scalar_example(self.name, self.thing)
+            make_call = _tensor_example if self.is_tensor_operator else _scalar_example
+            call = make_call(self.name, self.thing)
             names = {"np": np}
-            exec(self.written, names)
-            import_line = ">>> import numpy as np\n" * ("np." in call)
-            return f"{import_line}>>> {call}\n{eval(call, names)!r}"
+            exec(self.import_line, names)
+            numpy_import = ">>> import numpy as np\n" * ("np." in call)
+            return f"{numpy_import}>>> {call}\n{eval(call, names)!r}"
 
     def text(self, links: Links) -> str:
-        """The text of its page, as HTML."""
+        """The page's main part as HTML: docstring, formulas, example, messages, members, with links to other pages."""
         return str(templates().get_template("message.html").render(entry=self, links=links, facts=operator_details))
 
     def picture(self) -> str:
-        """A drawing of an operator's graph: a scalar operator of variables, a tensor operator of its example."""
+        """An <img> of an operator's graph, of variables or of its first example; empty if it cannot be drawn."""
         if not self.is_operator:
             return ""
         with Graph.scratch(), suppress(DrawingError):
-            if self.is_row:
+            if self.is_tensor_operator:
                 result = ExampleCall(self.thing, self.thing.examples[0]).results[0]
             else:
                 result, _ = _apply_operator(self.thing)
@@ -159,8 +164,8 @@ class PublicName:
         return ""
 
     def sources(self) -> Iterator[tuple[str, str, str]]:
-        """Its source code, as (title, module path, code)."""
-        source = self.thing.function if self.is_row else self.thing
+        """Its source code, and a trainer's update rule before it, as (title, module path, code)."""
+        source = self.thing.function if self.is_tensor_operator else self.thing
         for title, thing in [("Its program", self.rule), ("Source", source)]:
             with suppress(OSError, TypeError):
                 program = inspect.cleandoc(inspect.getsource(thing))
@@ -168,9 +173,9 @@ class PublicName:
 
 
 def _signature(thing: Any) -> str:
-    """The signature of a function or class; of a class that of its `__init__`, even if it has a `__new__`."""
+    """The signature of a function or class, without self; a class's `__signature__` wins over its `__init__`."""
     has_init = isinstance(thing, type) and thing.__init__ is not object.__init__  # type: ignore[misc]
-    has_signature = isinstance(getattr(thing, "__signature__", None), inspect.Signature)  # by itself
+    has_signature = isinstance(getattr(thing, "__signature__", None), inspect.Signature)
     signature = inspect.signature(thing.__init__ if has_init and not has_signature else thing)
     others = [parameter for parameter in signature.parameters.values() if parameter.name != "self"]
     return _clean_signature(signature.replace(parameters=others))
@@ -178,10 +183,10 @@ def _signature(thing: Any) -> str:
 
 def _clean_signature(signature: inspect.Signature) -> str:
     text = str(signature)
-    for pattern, inside in CLEANED.items():
-        text = re.sub(pattern, inside, text)
+    for pattern, replacement in SIGNATURE_CLEANUPS.items():
+        text = re.sub(pattern, replacement, text)
     one_line = re.sub(r"(?<=\()\n +|\n(?=\))", "", text).replace("\n   ", "")
-    return one_line if len(one_line) < WIDE else text
+    return one_line if len(one_line) < LINE_LENGTH else text
 
 
 def _derivative_text(y: Any, x: Any) -> str:
@@ -211,7 +216,10 @@ def _scalar_example(name: str, function: Any) -> str:
 
 
 def _tensor_example(name: str, row: OperatorDef) -> str:
-    """The source of a call of a tensor operator, from its first example; of large operands only shapes are shown."""
+    """The source of a call of a tensor operator, from its first example; a large operand becomes np.ones.
+
+    The call ends with what is shown of its result: numbers, or only the shape if an operand is large.
+    """
     case = ExampleCall(row, row.examples[0])
     call = f"{name}({', '.join(f'{parameter}={_literal(value)}' for parameter, value in case.given.items())})"
     suffix = "shape" if "np.ones" in call else "eval().round(4).tolist()"
@@ -219,10 +227,10 @@ def _tensor_example(name: str, row: OperatorDef) -> str:
 
 
 def _literal(value: Any) -> str:
-    """An argument of an example, as Python source."""
+    """An argument of an example as Python source; np.ones of the same shape for a large array."""
     if isinstance(value, list):
         return f"[{', '.join(map(_literal, value))}]"
     if isinstance(value, LeafNode):
         numbers = value.eval()
-        return str(numbers.round(2).tolist()) if numbers.size <= FEW else f"np.ones({numbers.shape})"
+        return str(numbers.round(2).tolist()) if numbers.size <= MOST_NUMBERS else f"np.ones({numbers.shape})"
     return repr(value)

@@ -13,10 +13,10 @@ from ..classroom.lessons import lessons_of_the_package, without_outputs
 from ..core.files import write_file_in
 from ..views.assets import read_asset
 from ..views.playground.folder import fingerprint, pyodide_cdn_url
-from ..views.stepper.page import page
+from ..views.stepper.page import page as walk_page
 from .api_entry import PublicName
-from .gallery import GalleryProgram, gallery_programs, lenet_program, shown
-from .languages import pages
+from .gallery import GalleryProgram, gallery_programs, lenet_program, run_program
+from .languages import pages as translate_pages
 from .lessons import LessonPage, lesson, render_glossary, sections
 from .markdown import HERE, formula, markdown, place
 from .page import add_home_link, render_page
@@ -28,12 +28,12 @@ from .wheel import build_wheel
 def build(folder: Path, *names: str, url: str = "") -> Iterator[Path]:
     """Write the site into a folder; yield the path of each file as it is written.
 
-    names: build only the lessons, names in the reference and programs that begin
-    so; without them, all. url: the site's address, so that links to its pages show
-    a card. Raises FolderError for a folder that is a file or cannot be written.
+    names: beginnings: only lessons, names in the reference and programs with one of them are built;
+    without any, all. url: the site's address, so that links to its pages show a card.
+    Raises FolderError for a folder that is a file or cannot be written.
     """
     files = SiteWriter(folder, url.rstrip("/") + "/" if url else "")
-    write_file_in(folder, files.wheel, files.packed)  # first: a folder that cannot be written is told at once
+    write_file_in(folder, files.wheel, files.wheel_bytes)  # first, so that a folder that cannot be written fails early
     notebooks = [notebook for notebook in lessons_of_the_package() if notebook.stem.startswith(names or "")]
     lessons = [lesson(notebook, files.playground) for notebook in notebooks]
     selected = {}
@@ -50,125 +50,137 @@ def build(folder: Path, *names: str, url: str = "") -> Iterator[Path]:
 
 
 class SiteWriter:
-    """Renders pages and writes them as files; knows which optional parts (lab, playground) the folder has."""
+    """Renders pages and writes them as files; knows which optional parts (lab, playground) the folder has.
+
+    python: the host that packages for a lesson's cells may be loaded from; None without a playground.
+    """
 
     def __init__(self, folder: Path, url: str = "") -> None:
         self.url = url
         self.folder, self.lab = folder, (folder / "lite" / "index.html").is_file()
         self.playground = (folder / "playground" / "index.html").is_file()  # made by another command
-        self.wheel, self.packed = build_wheel()
-        self.python, self.known = None, ""
+        self.wheel, self.wheel_bytes = build_wheel()
+        self.python, self.package_hash = None, ""
         if self.playground:
-            beside = folder / "playground"
-            self.python, self.known = pyodide_cdn_url(beside), fingerprint((beside / "package.zip").read_bytes())
+            parts = folder / "playground"
+            self.python = pyodide_cdn_url(parts)
+            self.package_hash = fingerprint((parts / "package.zip").read_bytes())
 
     def page(self, path: str, template: str, title: str, *, card: bytes = b"", **facts: Any) -> Path:
-        shown = "card.png"
+        """Render a page and write it at a path in the folder. card: the picture (PNG) that links to it show."""
+        card_path = "card.png"
         if card and self.url:
-            shown = f"cards/{Path(path).with_suffix('.png').name}"
-            write_file_in(self.folder, shown, card)
-        around = {"playground": self.playground, "lab": self.lab, "wheel": self.wheel, "known": self.known}
-        about = {"url": self.url, "path": path, "card": shown}
-        made = render_page(template, title, "../" * path.count("/"), **around, **about, **facts)
-        return write_file_in(self.folder, path, made.encode())
+            card_path = f"cards/{Path(path).with_suffix('.png').name}"
+            write_file_in(self.folder, card_path, card)
+        facts |= {"playground": self.playground, "lab": self.lab, "wheel": self.wheel, "known": self.package_hash}
+        facts |= {"url": self.url, "path": path, "card": card_path}
+        html = render_page(template, title, "../" * path.count("/"), **facts)
+        return write_file_in(self.folder, path, html.encode())
 
-    def each(self, room: str, template: str, pages: Sequence[tuple[str, str, Mapping[str, Any]]]) -> Iterator[Path]:
+    def linked_pages(
+        self, subfolder: str, template: str, pages: Sequence[tuple[str, str, Mapping[str, Any]]]
+    ) -> Iterator[Path]:
         """Write pages of one kind, given as (name, title, facts), each linked to the previous and the next."""
         for before, (name, title, facts), after in zip([None, *pages], pages, [*pages[1:], None]):
-            yield self.page(f"{room}/{name}.html", template, title, before=before, after=after, **facts)
+            yield self.page(f"{subfolder}/{name}.html", template, title, before=before, after=after, **facts)
 
     def write_front(self, lessons: Sequence[LessonPage], entries: Sequence[PublicName]) -> Iterator[Path]:
         first = next(gallery_programs())
-        down = GalleryProgram("", "", "", first.code.replace("draw(f)", 'draw(f, direction="TB")'))
-        tex = shown(first.code.replace("draw(f)", 'f.formula("tex")'), str)
+        vertical = GalleryProgram("", "", "", first.code.replace("draw(f)", 'draw(f, direction="TB")'))
+        tex = run_program(first.code.replace("draw(f)", 'f.formula("tex")'), str)
         runs: dict[str, Any] = {"python": "", "runner": "ask.js"} if self.playground else {}
         yield self.page(
             "index.html", "front.html", "A graph of single numbers", lessons=lessons, at="lessons/", entries=entries,
-            program=first.code, picture=down.html(), formula=formula(f"f = {tex}"), **runs,
+            program=first.code, picture=vertical.html(), formula=formula(f"f = {tex}"), **runs,
         )  # fmt: skip
         if self.playground:
             for name in ("ask.js", "sw.js"):
                 write_file_in(self.folder, name, (HERE / name).read_bytes())
         if self.url:
-            write_file_in(self.folder, "card.png", shown(first.code, lambda picture: picture.png))
-        walk = shown(first.code.replace("draw", "step"), lambda steps: page(steps.walk()))
+            write_file_in(self.folder, "card.png", run_program(first.code, lambda picture: picture.png))
+        walk = run_program(first.code.replace("draw", "step"), lambda steps: walk_page(steps.walk()))
         yield write_file_in(self.folder, "walk.html", add_home_link(walk).encode())
 
     def write_lessons(self, lessons: Sequence[LessonPage]) -> Iterator[Path]:
         yield self.page("lessons/index.html", "lessons.html", "Lessons", lessons=lessons, at="")
         words = render_glossary(lessons_of_the_package()[0].parent, lessons)
         yield self.page("lessons/glossary.html", "glossary.html", "Glossary", words=words)
-        beside = lessons_of_the_package()[0].parent / "notes" / "the_same_in_pytorch.md"
-        words = markdown(beside.read_text("utf-8"))
+        note = lessons_of_the_package()[0].parent / "notes" / "the_same_in_pytorch.md"
+        words = markdown(note.read_text("utf-8"))
         yield self.page("lessons/pytorch.html", "glossary.html", "The same in PyTorch", words=words)
         page_entries = [
-            (each.name, f"{each.number}. {each.title}",
-             {"lesson": each, "said": "", "python": self.python and self.python * each.needs_more, "card": each.card,
-              "says": f"Lesson {each.number} of a course on automatic differentiation, {each.minutes} minutes."})
-            for each in lessons
+            (entry.name, f"{entry.number}. {entry.title}",
+             {"lesson": entry, "said": "", "python": self.python and self.python * entry.needs_more, "card": entry.card,
+              "says": f"Lesson {entry.number} of a course on automatic differentiation, {entry.minutes} minutes."})
+            for entry in lessons
         ]  # fmt: skip
-        yield from self.each("lessons", "lesson.html", page_entries)
-        for each in lessons:
-            yield write_file_in(self.folder, f"lessons/{each.name}.ipynb", without_outputs(each.notebook))
-            facts: dict[str, Any] = {"lesson": each, "slides": slides(each.notebook), "bare": True}
-            yield self.page(f"slides/{each.name}.html", "slides.html", f"{each.number}. {each.title}", **facts)
+        yield from self.linked_pages("lessons", "lesson.html", page_entries)
+        for entry in lessons:
+            yield write_file_in(self.folder, f"lessons/{entry.name}.ipynb", without_outputs(entry.notebook))
+            facts: dict[str, Any] = {"lesson": entry, "slides": slides(entry.notebook), "bare": True}
+            yield self.page(f"slides/{entry.name}.html", "slides.html", f"{entry.number}. {entry.title}", **facts)
 
     def write_translations(self, lessons: Sequence[LessonPage]) -> Iterator[Path]:
-        for language, texts, translations in pages(lessons_of_the_package()[0].parent, lessons, self.playground):
+        source_folder = lessons_of_the_package()[0].parent
+        for language, texts, translations in translate_pages(source_folder, lessons, self.playground):
             for name, words in texts.items():
                 yield self.page(f"{language}/{name}", "glossary.html", "naive_graph", language=language, words=words)
-            said, told = _translate_cells(language), []
+            cell_texts, page_entries = _translate_cells(language), []
             for translation in translations:
-                bare = lesson_in_language(translation.notebook, language)
-                yield write_file_in(self.folder, f"{language}/{translation.name}.ipynb", bare)
+                notebook = lesson_in_language(translation.notebook, language)
+                yield write_file_in(self.folder, f"{language}/{translation.name}.ipynb", notebook)
                 python = self.python and self.python * translation.needs_more
-                facts = {"lesson": translation, "said": said, "python": python, "language": language}
-                told.append((translation.name, f"{translation.number}. {translation.title}", facts))
-            yield from self.each(language, "lesson.html", told)
+                facts = {"lesson": translation, "said": cell_texts, "python": python, "language": language}
+                page_entries.append((translation.name, f"{translation.number}. {translation.title}", facts))
+            yield from self.linked_pages(language, "lesson.html", page_entries)
 
-    def write_reference(self, found: Mapping[str, Sequence[PublicName]]) -> Iterator[Path]:
-        entries = {member: title for title, group in found.items() for member in group}
+    def write_reference(self, groups: Mapping[str, Sequence[PublicName]]) -> Iterator[Path]:
+        entries = {member: title for title, group in groups.items() for member in group}
         links = {entry.name: entry.page for entry in reversed(entries)}  # the first of equal names wins
-        yield self.page("reference/index.html", "reference.html", "Reference", groups=found)
+        yield self.page("reference/index.html", "reference.html", "Reference", groups=groups)
         texts = {entry: entry.text(links) for entry in entries}
         page_entries = []
         for entry, title in entries.items():
-            asked = [other for other, text in texts.items() if other is not entry and f'href="{entry.page}"' in text]
-            values = {"entry": entry, "group": title, "text": texts[entry], "links": links, "asked": asked}
+            users = [other for other, text in texts.items() if other is not entry and f'href="{entry.page}"' in text]
+            values = {"entry": entry, "group": title, "text": texts[entry], "links": links, "asked": users}
             page_entries.append((entry.page.removesuffix(".html"), entry.path, values))
-        yield from self.each("reference", "entry.html", page_entries)
+        yield from self.linked_pages("reference", "entry.html", page_entries)
 
     def write_gallery(self, programs: Sequence[GalleryProgram], is_whole: bool) -> Iterator[Path]:
-        face = ""
+        cover = ""
         if is_whole:
-            heights, network = shown(lenet_program(), lambda page: (str(page.html), page))
+            altitudes, network = run_program(lenet_program(), lambda page: (str(page.html), page))
             png = network._repr_mimebundle_().get("image/png")  # of the network at every altitude
-            face = f'<img alt="" src="data:image/png;base64,{png}">' if png else ""
-            yield write_file_in(self.folder, "gallery/lenet.html", add_home_link(heights, "../").encode())
+            cover = f'<img alt="" src="data:image/png;base64,{png}">' if png else ""
+            yield write_file_in(self.folder, "gallery/lenet.html", add_home_link(altitudes, "../").encode())
         lenet = is_whole and lenet_program()
-        yield self.page("gallery/index.html", "gallery.html", "Gallery", programs=programs, face=face, lenet=lenet)
+        yield self.page("gallery/index.html", "gallery.html", "Gallery", programs=programs, face=cover, lenet=lenet)
         pages_of = [(program.name, program.title, {"program": program}) for program in programs]
-        yield from self.each("gallery", "program.html", pages_of)
+        yield from self.linked_pages("gallery", "program.html", pages_of)
 
     def search(
-        self, lessons: Sequence[LessonPage], found: Mapping[str, Any], programs: Sequence[GalleryProgram]
+        self, lessons: Sequence[LessonPage], groups: Mapping[str, Any], programs: Sequence[GalleryProgram]
     ) -> Path:
-        """Write the search page and its index: lesson sections, glossary, public names, error messages, programs."""
-        entries = [member for group in found.values() for member in group]
+        """Write the search page and its index: public names, lessons by section, glossary, programs, methods, messages.
+
+        A row: (title, address, kind, words that find it, remark that finds it and is shown).
+        """
+        entries = [member for group in groups.values() for member in group]
         rows = []
         for entry in entries:
-            rows.append((entry.path, f"reference/{entry.page}", "reference", " ".join(entry.elsewhere), entry.says))
+            foreign_names = " ".join(entry.names_in_other_frameworks)
+            rows.append((entry.path, f"reference/{entry.page}", "reference", foreign_names, entry.says))
         for lesson_page in lessons:
             for title, address, text in sections(lesson_page):
-                once = " ".join(dict.fromkeys(re.findall(r"\w+", text.lower())))
-                rows.append((title, address, f"lesson {lesson_page.number}", once, lesson_page.title))
+                distinct_words = " ".join(dict.fromkeys(re.findall(r"\w+", text.lower())))
+                rows.append((title, address, f"lesson {lesson_page.number}", distinct_words, lesson_page.title))
         words = (lessons_of_the_package()[0].parent / "notes" / "glossary.md").read_text("utf-8")
         for term, meaning in re.findall(r"^## (.+)\n\n(.+(?:\n.+)*)", words, re.MULTILINE):
             rows.append((term, f"lessons/glossary.html#{place(term)}", "glossary", "", " ".join(meaning.split())))
         rows += [(program.title, f"gallery/{program.name}.html", "gallery", "", program.says) for program in programs]
         links = {entry.name: entry.page for entry in reversed(entries)}
-        found_in_pages = search_entries(entries, links)
-        rows += [(name, f"reference/{page}", "reference", "", says) for name, page, says in found_in_pages]
+        members_and_messages = search_entries(entries, links)
+        rows += [(name, f"reference/{page}", "reference", "", says) for name, page, says in members_and_messages]
         index = json.dumps(rows, ensure_ascii=False).replace("</", "<\\/")
         return self.page("search.html", "search.html", "Search", index=index)
 

@@ -1,4 +1,4 @@
-"""The site's gallery: run each program of programs.md, and render the picture that its last expression evaluates to."""
+"""The site's gallery: run each program of programs.md, and render the picture that its last line evaluates to."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ from ..graph.graph import Graph
 from ..views.playground.running import to_html
 from .markdown import link_playground
 
-NEEDS_MORE = re.compile(r"\b(numpy|Sequential|Program)\b")  # NumPy, or a compiler
-
-
+# Words in a program that needs NumPy or a compiler, which a playground may lack.
+NEEDS_MORE = re.compile(r"\b(numpy|Sequential|Program)\b")
 Result = TypeVar("Result")
 
 
@@ -35,11 +34,12 @@ class GalleryProgram(NamedTuple):
 
     def html(self) -> str:
         """Its picture, as interactive HTML."""
-        return shown(self.code, to_html)
+        return run_program(self.code, to_html)
 
     def still(self) -> str:
         """Its picture as a static image (a data URI), for the overview."""
-        return shown(self.code, lambda picture: "data:image/svg+xml;base64," + b64encode(picture.svg.encode()).decode())
+        svg = run_program(self.code, lambda picture: str(picture.svg))
+        return f"data:image/svg+xml;base64,{b64encode(svg.encode()).decode()}"
 
 
 def gallery_programs() -> Iterator[GalleryProgram]:
@@ -54,7 +54,7 @@ def lenet_program() -> str:
     return Path(__file__).with_name("lenet.txt").read_text("utf-8")
 
 
-def shown(code: str, convert: Callable[[Any], Result]) -> Result:
+def run_program(code: str, convert: Callable[[Any], Result]) -> Result:
     """Run a program in a graph of its own; return `convert(value)` of its last line, called while that graph exists."""
     *lines, last = ast.parse(code).body
     namespace: dict[str, Any] = {}

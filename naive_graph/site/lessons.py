@@ -1,4 +1,8 @@
-"""Turn a lesson's notebook into an HTML page: prose, programs as text, and their outputs."""
+"""Turn a lesson's notebook into an HTML page: prose, programs as text, and their outputs.
+
+Outputs are those saved in the notebook: nothing is run. After a question they are folded, so
+that a reader can guess first.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +18,15 @@ from ..classroom.exercises.tiny import TINY
 from ..classroom.tiny import LAST
 from .markdown import markdown, place, templates
 
-CHECKED = re.compile(r'^check\("(\w+)"|^check_tiny\((\d+)\)', re.MULTILINE)
+CHECK_CALL = re.compile(r'^check\("(\w+)"|^check_tiny\((\d+)\)', re.MULTILINE)
 # Words in a program that needs more than Python and this package.
-MORE = re.compile(r"\b(numpy|matplotlib|plot|Program|Sequential|tensor)\b")
-GUESSED = "You have made your guess? This is what the cell shows."
-EXPECTED = "Expected output:"  # of a cell that was not run in the page
+NEEDS_MORE = re.compile(r"\b(numpy|matplotlib|plot|Program|Sequential|tensor)\b")
+FOLDED_TITLE = "You have made your guess? This is what the cell shows."
+EXPECTED_TITLE = "Expected output:"  # until the cell is run in the page
 # Advice about hints that holds in a notebook, not on the page.
-ASKED = re.compile(r"Stuck\? (?:Open a new cell|Run <code>hint).*?in the end\.", re.DOTALL)
-SCROLLED = re.compile(r'<(pre|math(?= [^>]*display="block"))(?! tabindex)')  # where a page is narrow
+HINT_ADVICE = re.compile(r"Stuck\? (?:Open a new cell|Run <code>hint).*?in the end\.", re.DOTALL)
+# Gets a tabindex, so that keys can scroll it.
+WIDE_BLOCK = re.compile(r'<(pre|math(?= [^>]*display="block"))(?! tabindex)')
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -33,12 +38,12 @@ class LessonPage(NamedTuple):
     number: str  # such as 3; of a part of a lesson, 14a
     title: str
     minutes: str
-    times: str  # how the minutes are divided (HTML)
-    builds: str  # its first goal (HTML)
+    times: str  # the minutes, and how they are divided (HTML)
+    builds: str  # the first goal in its notes for teachers (HTML)
     writes: list[str]  # the functions that learners write
-    body: str  # the page (HTML)
+    body: str  # all its cells (HTML)
     needs_more: bool  # whether it needs more than Python and this package
-    parts: list[str]  # its headings
+    parts: list[str]  # its headings below the title
     card: bytes  # its first picture (PNG)
 
 
@@ -46,6 +51,7 @@ def lesson(notebook: Path, playground: bool = False) -> LessonPage:
     """Read a lesson from its notebook and its notes for teachers. playground: whether cells can run in the page."""
     cells = json.loads(notebook.read_text("utf-8"))["cells"]
     sources = ["".join(cell["source"]) for cell in cells]
+    code = "\n".join(source for cell, source in zip(cells, sources) if cell["cell_type"] == "code")
     notes = (notebook.parent / "notes" / f"{notebook.stem}.md").read_text("utf-8")
     match = re.search(r"## Goals\s+\* (.*?)(?=\n\* |\n\n).*?## Minutes\s+((\d+).*?)\n\n", notes, re.DOTALL)
     assert match is not None, notebook
@@ -59,7 +65,7 @@ def lesson(notebook: Path, playground: bool = False) -> LessonPage:
         markdown(" ".join(match[1].split())),
         re.findall(r'^check\("(\w+)"', "\n".join(sources), re.MULTILINE),
         _mention_buttons(rewrite_note_links(render_cells(cells, playground)), playground),
-        bool(MORE.search("\n".join(source for cell, source in zip(cells, sources) if cell["cell_type"] == "code"))),
+        bool(NEEDS_MORE.search(code)),
         re.findall(r"^##+ (.+)$", "\n".join(_prose_cells(cells)), re.MULTILINE),
         next((base64.b64decode(png) for cell in cells for png in _output_pngs(cell)), b""),
     )
@@ -74,13 +80,13 @@ def _output_pngs(cell: Any) -> list[str]:
     return ["".join(data["image/png"]) for data in outputs if "image/png" in data]
 
 
-def sections(lesson_shown: LessonPage) -> Iterator[tuple[str, str, str]]:
+def sections(lesson_page: LessonPage) -> Iterator[tuple[str, str, str]]:
     """The title, address and text of each section of a lesson, for the search index."""
-    text = "\n\n".join(_prose_cells(json.loads(lesson_shown.notebook.read_text("utf-8"))["cells"]))
+    text = "\n\n".join(_prose_cells(json.loads(lesson_page.notebook.read_text("utf-8"))["cells"]))
     for part in re.split(r"^(?=#+ )", text, flags=re.MULTILINE)[1:]:
         heading, _, words = part.partition("\n")
         title = heading.lstrip("# ")
-        yield title, f"lessons/{lesson_shown.name}.html#{place(title)}", words
+        yield title, f"lessons/{lesson_page.name}.html#{place(title)}", words
 
 
 def rewrite_note_links(body: str) -> str:
@@ -92,12 +98,13 @@ def rewrite_note_links(body: str) -> str:
 def _mention_buttons(body: str, playground: bool) -> str:
     """With a playground, replace the notebook's advice for hints by that about the page's buttons."""
     advice = "Stuck? Press Hint below the cell, again for the next hint, and Solution in the end."
-    return ASKED.sub(advice, body) if playground else body
+    return HINT_ADVICE.sub(advice, body) if playground else body
 
 
 def render_cells(cells: list[Any], playground: bool = False, say: Callable[[str], str] = str) -> str:
     """Render the cells of a notebook as HTML. say: translates our texts to the language of the page."""
-    template, words = templates().get_template("cells.html"), {"guessed": say(GUESSED), "expected": say(EXPECTED)}
+    template = templates().get_template("cells.html")
+    words = {"guessed": say(FOLDED_TITLE), "expected": say(EXPECTED_TITLE)}
     facts = {"cells": cells, "playground": playground, "exercise": _exercise_of_cell, "output": render_output}
     return str(template.render(facts | words))
 
@@ -112,16 +119,16 @@ def render_glossary(folder: Path, lessons: Iterable[LessonPage]) -> str:
 
 def _exercise_of_cell(source: str) -> str:
     """The name of the exercise that a cell checks; for check_tiny(n), the last part asked for up to lesson n."""
-    match = CHECKED.search(source)
+    match = CHECK_CALL.search(source)
     if match is None or match[1]:
         return match[1] if match else ""
     return [part.name for part in TINY if load_texts()["tiny"]["parts"].get(part.name, LAST) <= int(match[2])][-1]
 
 
-def render_output(given: Any) -> str:
+def render_output(output: Any) -> str:
     """Render one output of a cell as HTML, in the richest form that it has."""
-    data = {kind: "".join(text) for kind, text in given.get("data", {}).items()}
-    text = data.get("text/plain") or "".join(given.get("text") or "\n".join(given.get("traceback", [])))
-    html = SCROLLED.sub(r'<\1 tabindex="0"', data.get("text/html", ""))
-    made = templates().get_template("output.html")
-    return str(made.render(data=data, html=html, text=ANSI.sub("", text)))
+    data = {kind: "".join(text) for kind, text in output.get("data", {}).items()}
+    text = data.get("text/plain") or "".join(output.get("text") or "\n".join(output.get("traceback", [])))
+    html = WIDE_BLOCK.sub(r'<\1 tabindex="0"', data.get("text/html", ""))
+    template = templates().get_template("output.html")
+    return str(template.render(data=data, html=html, text=ANSI.sub("", text)))

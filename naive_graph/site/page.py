@@ -11,8 +11,8 @@ from ..views.csp import csp_hash, csp_meta
 from ..views.theme import page_style
 from .markdown import HERE, templates
 
-NAME = "This course in English"  # its translation is the link to another language
-ABOUT = "Ordinary Python becomes a graph of single numbers: drawn, stepped through, differentiated, compiled."
+LANGUAGE_LINK_TEXT = "This course in English"  # translated: the text of the link to another language's pages
+DESCRIPTION = "Ordinary Python becomes a graph of single numbers: drawn, stepped through, differentiated, compiled."
 SCRIPT = re.compile(r"<script([^>]*)>(.*?)</script>", re.DOTALL)
 STYLE = re.compile(r"<style>([^\n].*?)</style>", re.DOTALL)  # not an SVG's own, which begins with a newline
 
@@ -20,12 +20,17 @@ STYLE = re.compile(r"<style>([^\n].*?)</style>", re.DOTALL)  # not an SVG's own,
 def render_page(template: str, title: str, up: str = "", **facts: Any) -> str:
     """Render a page: the template with these facts as its body, in the common frame.
 
-    up: the relative path to the front page's folder, such as "../". Scripts, styles and dot sources that
-    pictures bring along are in the page once, behind its text.
-    url: the site's address, if it is known; then messengers show a card with the picture `card`.
+    Each script and style that pictures bring along is in the page once: styles in its head, scripts behind its text.
+
+    up: the relative path to the front page's folder, such as "../". Some facts change the frame, too:
+    language: the code of the page's language. says: its description for search engines.
+    url, path, card: the site's address, if it is known, the page's path and a picture, for links that show a card.
+    playground: whether the site has one. bare: without navigation and footer.
+    python: None for a page that runs no Python; else the address that packages such as NumPy may be loaded from,
+    "" for no other host. runner: the script that runs it.
     """
-    unsaid = dict.fromkeys(("playground", "python", "bare", "url", "path", "card"))
-    facts = {"language": "en", "runner": "playground/cells.js"} | unsaid | facts
+    defaults = dict.fromkeys(("playground", "python", "bare", "url", "path", "card"))
+    facts = {"language": "en", "runner": "playground/cells.js"} | defaults | facts
     language = facts["language"]
     say = message_catalogue(language).message if language != "en" else str
     body = templates().get_template(template).render({"title": title, "up": up, "say": say} | facts)
@@ -38,8 +43,8 @@ def render_page(template: str, title: str, up: str = "", **facts: Any) -> str:
     hashable_style = "" if " style=" in body else style  # pictures have style attributes, which a hash cannot allow
     facts |= {
         "title": title, "up": up, "say": say, "body": body, "copies": graphviz_copies, "runs": page_scripts,
-        "style": style, "version": __version__, "logo": logo, "says": facts.get("says") or ABOUT,
-        "languages": [(code, message_catalogue(code).message(NAME)) for code in languages()],
+        "style": style, "version": __version__, "logo": logo, "says": facts.get("says") or DESCRIPTION,
+        "languages": [(code, message_catalogue(code).message(LANGUAGE_LINK_TEXT)) for code in languages()],
         "lessons_at": f"{language}/index.html" if language != "en" else "lessons/index.html",
         "policy": csp_meta(*page_scripts, style=hashable_style, dot=bool(graphviz_copies), python=facts["python"]),
     }  # fmt: skip
@@ -49,8 +54,8 @@ def render_page(template: str, title: str, up: str = "", **facts: Any) -> str:
 
 def add_home_link(page: str, up: str = "") -> str:
     """Add a link to the front page at the top of a page that another part of the package made."""
-    look = (HERE / "home.css").read_text("utf-8")
-    way = f'<nav aria-label="the site"><a href="{up}index.html">naive_graph</a></nav>'
-    for marker, more in {"style-src ": f"{csp_hash(look)} ", "<body>": way}.items():
-        page = page.replace(marker, marker + more, 1)
-    return page.replace("</head>", f"<style>{look}</style></head>", 1)
+    style = (HERE / "home.css").read_text("utf-8")
+    link = f'<nav aria-label="the site"><a href="{up}index.html">naive_graph</a></nav>'
+    for marker, addition in {"style-src ": f"{csp_hash(style)} ", "<body>": link}.items():
+        page = page.replace(marker, marker + addition, 1)
+    return page.replace("</head>", f"<style>{style}</style></head>", 1)

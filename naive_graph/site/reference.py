@@ -11,16 +11,19 @@ from typing import Any
 from ..core.did_you_mean import OWNERS, names_elsewhere
 from ..core.lazy_exports import public_names
 from ..core.rules import Rule
-from .api_entry import HOUSE, TABLE, PublicName
+from .api_entry import PACKAGE, TABLE, PublicName
 from .markdown import Links
 
 
 def group_public_names() -> dict[str, list[PublicName]]:
-    """Every public name, in the groups of `help(naive_graph)`: first the package's own, then each subpackage's."""
-    things = public_names(HOUSE)
+    """Every public name, by group: first those of `help(naive_graph)`, then one for each subpackage.
+
+    The last one has classes that no name exports: functions take or return their instances.
+    """
+    things = public_names(PACKAGE)
     del things["NaiveGraphError"]  # listed among the errors
-    things |= {name: getattr(sys.modules[HOUSE], name) for name in TABLE["among_functions"]}
-    guide = re.findall(r"^    (?!naive_graph)(.{16})(.*\n)", sys.modules[HOUSE].__doc__ or "", re.MULTILINE)
+    things |= {name: getattr(sys.modules[PACKAGE], name) for name in TABLE["among_functions"]}
+    guide = re.findall(r"^    (?!naive_graph)(.{16})(.*\n)", sys.modules[PACKAGE].__doc__ or "", re.MULTILINE)
     homes: dict[str, str] = {}
     for title, names in guide:
         homes |= {name: title.strip() for name in re.findall(r"\w+", names) if name in things}
@@ -32,12 +35,12 @@ def group_public_names() -> dict[str, list[PublicName]]:
         if homes[name] in by_group:
             by_group[homes[name]].append(PublicName("", name, thing))
     for room in TABLE["rooms"]:
-        inside = _public_names_of(f"{HOUSE}.{room}").items()
-        new = [(name, thing) for name, thing in inside if thing is not things.get(name) and callable(thing)]
-        by_group[f"{HOUSE}.{room}"] = [PublicName(room, name, thing) for name, thing in new]
+        members = _public_names_of(f"{PACKAGE}.{room}").items()
+        new = [(name, thing) for name, thing in members if thing is not things.get(name) and callable(thing)]
+        by_group[f"{PACKAGE}.{room}"] = [PublicName(room, name, thing) for name, thing in new]
     group = by_group.setdefault("what functions take and give", [])
     for file, name in TABLE["given"].items():
-        if module := sys.modules.get(f"{HOUSE}.{file}"):  # only if its optional dependencies are installed
+        if module := sys.modules.get(f"{PACKAGE}.{file}"):  # only if its optional dependencies are installed
             group.append(PublicName(file, name, getattr(module, name)))
     pages = set[str]()
     for public_name in (entry for entries in by_group.values() for entry in entries):
@@ -68,9 +71,9 @@ def search_entries(entries: Iterable[PublicName], links: Links) -> Iterator[tupl
         for number, message in enumerate(entry.messages):
             yield entry.name, f"{entry.page}#says-{number}", message
     anchors = {f"{entry.name}.{name}" for entry in entries for name in entry.members}
-    for before, owner in OWNERS.items():
+    for prefix, owner in OWNERS.items():
         for name, advice in names_elsewhere(owner).items():
-            yield before + name, _page_of_advice(advice, links, anchors), f"(elsewhere) Here: {advice}"
+            yield prefix + name, _page_of_advice(advice, links, anchors), f"(elsewhere) Here: {advice}"
 
 
 def _page_of_advice(advice: str, links: Links, members: Collection[str]) -> str:
@@ -84,7 +87,7 @@ def _page_of_advice(advice: str, links: Links, members: Collection[str]) -> str:
 
 def _group_of(thing: Any, homes: dict[str, str], things: dict[str, Any]) -> str:
     """The group of a name that the help does not list: that of names in its module, or else in its subpackage."""
-    if isinstance(thing, Rule) or (not isinstance(thing, type) and thing.__module__.startswith(f"{HOUSE}.core")):
+    if isinstance(thing, Rule) or (not isinstance(thing, type) and thing.__module__.startswith(f"{PACKAGE}.core")):
         return "functions"
     near = [name for name in homes if things[name].__module__ == thing.__module__]
     if near:

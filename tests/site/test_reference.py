@@ -62,7 +62,7 @@ def gradient_at(function, point):
         return [each.grad for each in operands]
 
 
-OF_NUMBERS = {each.path: each for each in ENTRIES if each.of_numbers}
+OF_NUMBERS = {each.path: each for each in ENTRIES if each.is_scalar_operator}
 
 
 @pytest.mark.parametrize("path", sorted({*OF_NUMBERS} - {*OVER_SAMPLES}))
@@ -151,7 +151,7 @@ def test_the_examples_of_every_page_run_where_only_its_import_is_known(own_opera
     parser, shown = doctest.DocTestParser(), 0
     for entry in ENTRIES:
         names, told = {"__name__": "__main__"}, []
-        exec(entry.written, names)
+        exec(entry.import_line, names)
         with Graph.scratch():
             for text in examples_on(entry):
                 test = parser.get_doctest(text + "\n", names, entry.path, None, 0)
@@ -193,7 +193,7 @@ def test_types_that_signatures_name_and_operators_of_python_have_a_page():
     assert names >= {"abs", "pow", "max", "min", "sum", "round", "floor", "mod"}
     for each in ENTRIES:
         found = {}
-        exec(each.written, found)
+        exec(each.import_line, found)
         assert found[each.name] is each.thing
 
 
