@@ -129,6 +129,7 @@ def _parse_lesson(file: Path, lessons: dict[str, Any], name: str) -> Lesson:
     _check_names(file, table, ("due", "late", "points", "variants", "extensions", "partial"), name)
     late = _parse_number(file, table, "late", name, least=0) if "late" in table else 0.0
     points = {_with_current_number(entry): worth for entry, worth in _subtable(file, table, "points", name).items()}
+    # The last exercise, tiny_library, is no part of tiny.py that a class can be graded on.
     exercises = [exercise.name for exercise in ALL_EXERCISES[:-1]] + [own.stem for own in list_exercise_files()]
     _check_names(file, points, [*exercises, *(PREDICT + prediction for prediction in predictions())], f"{name}.points")
     worth = {point: _parse_number(file, points, point, f"{name}.points", least=0) for point in points}

@@ -34,8 +34,8 @@ END
 
 def build_autograder(course: Course, lesson: str) -> bytes:
     """The ZIP: setup.sh, run_autograder, and the course files that this lesson needs."""
-    made = BytesIO()
-    with ZipFile(made, "w") as archive:
+    buffer = BytesIO()
+    with ZipFile(buffer, "w") as archive:
         for name, text in ("setup.sh", SETUP), ("run_autograder", RUN.replace("LESSON", lesson)):
             entry = ZipInfo(name)
             entry.external_attr = 0o755 << 16
@@ -44,7 +44,7 @@ def build_autograder(course: Course, lesson: str) -> bytes:
         files += [path for path in (course.folder / "exercises").glob("*") if path.is_file()]
         for file in files:
             archive.write(file, f"course/{file.relative_to(course.folder).as_posix()}")
-    return made.getvalue()
+    return buffer.getvalue()
 
 
 def grade_submission(folder: str, lesson: str, submission: str, output: str) -> None:
@@ -61,5 +61,5 @@ def grade_submission(folder: str, lesson: str, submission: str, output: str) -> 
     answers = [answer for result in results for answer in result.answers]
     tests = [{theirs: answer[ours] for theirs, ours in names.items()} for answer in answers]
     notices = "\n".join(line for line in messages if line.startswith("not graded: ") or not tests)
-    written = {"tests": tests, "output": notices} if tests else {"score": 0, "output": notices}
-    Path(output).write_text(json.dumps(written), encoding="utf-8")
+    report = {"tests": tests, "output": notices} if tests else {"score": 0, "output": notices}
+    Path(output).write_text(json.dumps(report), encoding="utf-8")

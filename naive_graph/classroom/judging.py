@@ -1,4 +1,6 @@
-"""Judge an answer to an exercise: run it on all cases; the Verdict names the smallest failing case and the mistake.
+"""Judge an answer to an exercise: run it on all cases; the Verdict names a failing case and the mistake.
+
+The case shown is the smallest that fails, or the first that the diagnosed mistake explains.
 
     judge("slope", lambda f, x, h=1e-5: (f(x + h) - f(x)) / h)    Not yet: slope is wrong in ... cases. ...
 
@@ -29,7 +31,7 @@ from .run_answer import AnswerOutcome, OutcomePair, OutcomePairs, run_all_cases
 
 @dataclass(frozen=True)
 class Verdict:
-    """The result of testing an answer. A notebook displays it, with the graph of the smallest failing case.
+    """The result of testing an answer. A notebook displays it, with the graph of the failing case that it shows.
 
     >>> from naive_graph.classroom.judging import judge
     >>> verdict = judge("transpose", lambda W: W)
@@ -48,7 +50,7 @@ class Verdict:
         return translate(self.message)
 
     def picture(self) -> Any:
-        """The graph of the smallest failing case, drawn; None if there is none."""
+        """The graph of the case that is shown, drawn; None if it has none, or one of 60 nodes or more."""
         if self.case is None or self.case.recipe is None or not 0 < self.case.recipe.size < 60:
             return None
         from ..views.drawing.draw import draw

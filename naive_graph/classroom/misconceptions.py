@@ -1,9 +1,9 @@
 """Diagnose a wrong answer by what it does: compare its outcomes in all cases with those of known mistakes.
 
 In this order, until one explains the outcomes: mistakes that any function can have (GENERAL_CHECKS), the exercise's
-misconceptions (each is a program, see exercise.py), an error or a missing result, a slip in the learner's source, and a
-relation between wrong and right values (near_misses.py for both). Style does not matter, since programs are compared by
-their outcomes alone.
+misconceptions (each is a program, see exercise.py), a slip in the learner's source, an error or a missing result, and a
+relation between wrong and right values (near_misses.py for slips and relations). A slip comes before an error, since it
+names the line to mend. Style does not matter, since programs are compared by their outcomes alone.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Mutate programs: mutants of a solution, to test an exercise's cases; and slips, typical edits to a learner's code.
 
 Slips are applied to the learner's source, one at a time, to find the one that makes it right. The changed answers run
-where answers run, in a child process or sandbox; only outcomes are sent, since the right values are not known there.
+where the answer ran (see run_answer.py and sandbox.py). Only outcomes are sent, since a sandbox has no right values.
 """
 
 from __future__ import annotations
@@ -155,6 +155,7 @@ def _statement_slips(node: ast.stmt, rest: list[ast.AST]) -> Iterator[tuple[str,
 
 
 def _loop_slips(node: ast.For | ast.While, rest: list[ast.AST]) -> Iterator[tuple[str, int, list[Any]]]:
+    """Yield the slips at a loop, as `_slips_at` does: a statement moved into or out of it, or another order."""
     fields = {field: getattr(node, field) for field in node._fields}
     for next_statement in rest[:1]:
         if not isinstance(next_statement, ast.Return):

@@ -27,7 +27,7 @@ from .run_answer import AnswerOutcome, OutcomePairs, parse_outcome, run_all_case
 MISCONCEPTIONS = tomllib.loads(Path(__file__).with_name("misconceptions.toml").read_text(encoding="utf-8"))
 # By name: a sentence for the learner; in order, the surest first. RAISED: by a piece of an error's text.
 SENTENCES, RELATIONS, RAISED = MISCONCEPTIONS["slips"], MISCONCEPTIONS["relations"], MISCONCEPTIONS["raised"]
-FIRST_TRIED = 4  # every change is tried on about so many wrong cases; only those that pass them, on all cases
+FIRST_TRIED = 4  # every change is tried on at most so many wrong cases; those that pass are then tried on all cases
 
 
 class TriedChange(NamedTuple):

@@ -132,7 +132,7 @@ class AnswerWatch:
         return None
 
     def count_step(self, frame: Any, event: str, argument: Any) -> Any:
-        """Trace function for lines: count them; look at the clock at every 64th, which costs more than a line."""
+        """Trace function for lines: count them, and look at every 64th at the clock (a look costs more than a line)."""
         self.lines_left -= 1
         is_past_clock = not self.lines_left % 64 and monotonic() > self.clock_deadline
         if self.lines_left < 0 or (is_past_clock and self.is_late()):
@@ -316,7 +316,7 @@ END = "end"  # the last line, sent when all runs were made or the remaining ones
 
 
 def run_all_cases(exercise: RunnableExercise, answer: Any) -> OutcomePairs:
-    """Run the answer on every case, twice each: a list of (first, second) outcomes; shorter if several time out."""
+    """Run the answer on every case, twice each: (first, second) outcomes; fewer if it crashed or was often endless."""
     return pair_outcomes(exercise, *run_isolated(lambda send: send_outcomes(exercise, answer, send)))
 
 

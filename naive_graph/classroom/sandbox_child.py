@@ -3,7 +3,8 @@
 Each exercise runs in a process of its own, without privileges or further processes,
 with little memory and time. The outcomes of the learner's answer are sent as plain
 data. Neither solutions nor the modules that could compute them are present here, so
-that nothing the code does can claim more than what its answer returned.
+that nothing the code does can claim more than what its answer returned. With --trust
+(`enclosed` is False) the program runs without bubblewrap and with the grader's rights.
 """
 
 from __future__ import annotations

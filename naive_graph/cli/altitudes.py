@@ -13,8 +13,6 @@ from .draw import report_file
 from .import_model import parse_sizes
 from .sequential import read_program
 
-ARRAYS, SAVED = (".npy",), (".npz",)
-
 
 def show_altitudes(file: Path, size: Sequence[str], data: Path | None, output: Path, opened: bool) -> int:
     """Write the page of an ONNX file (.onnx), a saved Sequential (.npz), or a program in the sequential language.
@@ -32,12 +30,13 @@ def show_altitudes(file: Path, size: Sequence[str], data: Path | None, output: P
 
 
 def _model(path: Path, sizes: Sequence[str]) -> Any:
+    """Read the network of a file, in the format that its suffix says; any other suffix is a program."""
     suffix = path.suffix.lower()
     if suffix == ".onnx":
         with door("ONNX files need", "onnx"):
             from ..interop.onnx.network import from_onnx
         return from_onnx(path, parse_sizes(sizes))
-    if suffix in SAVED:
+    if suffix == ".npz":
         from ..sequential.model import Sequential
 
         return Sequential.load(path)
@@ -52,15 +51,15 @@ def _model(path: Path, sizes: Sequence[str]) -> Any:
 
 
 def _samples(path: Path) -> list[Any]:
-    """The samples of a file, and their labels if it has them."""
+    """A list of the samples in a file, and of their labels if it has them."""
     import numpy as np
 
     try:
         data = np.load(path, allow_pickle=False)
-        if path.suffix.lower() in ARRAYS:
+        if path.suffix.lower() == ".npy":
             return [data]
         with data:
             return [data[name] for name in ("data", "labels") if name == "data" or name in data]
     except (ValueError, KeyError, EOFError, AttributeError):
-        how = "Write them with numpy.savez(path, data=samples, labels=classes)."
-        raise CommandError(f"'{path}' holds no samples. {how}") from None
+        hint = "Write them with numpy.savez(path, data=samples, labels=classes)."
+        raise CommandError(f"'{path}' holds no samples. {hint}") from None

@@ -89,7 +89,8 @@ def new(folder: Path, names: Sequence[str], renew: bool, marked: Sequence[str] |
 def _find_package_notebook(notebooks: dict[str, Any], lesson: Lesson) -> Any:
     """The package's notebook of a lesson, None if it has none.
 
-    Of a lesson that became two: both, if the course file is of before, and gives points for what the second asks.
+    For a lesson that was split in two: both parts joined, if only the old name is used, or if the course gives points
+    for something that the second part asks.
     """
     if lesson.name in PARTS:
         cells = cell_texts(notebooks[PARTS[lesson.name][1]])
@@ -101,39 +102,40 @@ def _find_package_notebook(notebooks: dict[str, Any], lesson: Lesson) -> Any:
 
 def _write_release(course: Course, lesson: Lesson, renew: bool) -> None:
     """Write the students' files of a lesson: one folder for all, or one for each student if there are variants."""
-    made = make_student_notebook(remove_outputs(json.loads(course.source(lesson.name).read_text(encoding="utf-8"))))
-    made = remove_help(made) if course.assessed else made
+    # With the exercises of all variants.
+    whole = make_student_notebook(remove_outputs(json.loads(course.source(lesson.name).read_text(encoding="utf-8"))))
+    whole = remove_help(whole) if course.assessed else whole
     for student in _read_students(course) if lesson.variants else [""]:
         names = lesson.exercises(course.student_seed(student)) if student else list(lesson.points)
         folder = course.folder / "release" / student / lesson.name
-        notebook = remove_exercises(made, lesson.points.keys() - names)
+        notebook = remove_exercises(whole, lesson.points.keys() - names)
         _write_once(folder / f"{lesson.name}.ipynb", _notebook_json(notebook), renew)
         for exercise in (exercise_named(name) for name in names if name not in lesson.predictions):
             for name, text in files_for_learners(exercise, course.assessed).items() if exercise.own_texts else ():
                 _write_once(folder / "exercises" / name, text, renew)
         for page in (page for page in LINKED if (course.folder / page).exists()):
-            for beside in (folder, course.source(lesson.name).parent):
-                _write_once(beside / page, (course.folder / page).read_text(encoding="utf-8"), renew)
+            for notebook_folder in (folder, course.source(lesson.name).parent):
+                _write_once(notebook_folder / page, (course.folder / page).read_text(encoding="utf-8"), renew)
         if course.assessed:
             _write_once(folder / ASSESSED, ASSESSED_TEXT, renew)
-        named = course.folder / "exercises" / MISTAKE_NAMES
-        if named.exists() and not course.assessed:
-            _write_once(folder / "exercises" / MISTAKE_NAMES, named.read_text(encoding="utf-8"), renew)
+        names_file = course.folder / "exercises" / MISTAKE_NAMES
+        if names_file.exists() and not course.assessed:
+            _write_once(folder / "exercises" / MISTAKE_NAMES, names_file.read_text(encoding="utf-8"), renew)
 
 
 def _read_students(course: Course) -> list[str]:
     """The students, by the names that their folders will have."""
     file = course.folder / "students.txt"
     if not file.exists():
-        how = "Write the names of the students' folders there, by lines."
-        raise LessonError(f"There are variants, but no {file}. {how}")
+        hint = "Write the names of the students' folders there, by lines."
+        raise LessonError(f"There are variants, but no {file}. {hint}")
     return [line.strip() for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
 
 
 def grade(folder: Path, trust: bool, student: str) -> int:
     """Grade the submissions in a folder, and write tables and pages; for a single student print all messages instead.
 
-    1 if something could not be graded; of one student, also if a point is missing.
+    Exit code 1 if something could not be graded or written; for one student, if a point is missing.
     """
     course = _course_of_submissions(folder)
     course = course._replace(limits=course.limits._replace(enclosed=not trust))
@@ -186,7 +188,10 @@ def _course_of_submissions(submitted: Path) -> Course:
 
 
 def check_exercise(file: Path) -> int:
-    """Check that an exercise's cases detect and distinguish its misconceptions; exit code 0 if they do, else 1."""
+    """Check that an exercise's cases detect and distinguish its misconceptions; exit code 0 if they do, else 1.
+
+    Mutants of the solution that pass all cases are listed, and do not change the exit code.
+    """
     exercise = own_exercise(file)
     check_cases(exercise)
     mistakes = len(exercise.misconceptions)

@@ -27,8 +27,9 @@ from ..errors import ExpressionError, NaiveGraphError
 from ..graph.node_factory import CURRENT
 from ..graph.nodes import Constant, Node, Variable
 
+# The longest text that is read, and the longest one whose nodes know where in it they were written (see _build_part).
 MOST_CHARACTERS, MOST_LOCATED = 100_000, 2_000
-WRITTEN = "the expression"  # its file name in tracebacks and linecache
+FILE_NAME = "the expression"  # in tracebacks and linecache
 OPERATORS: dict[type, str] = {
     ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.Pow: "pow", ast.Gt: "greater", ast.Lt: "less",
     ast.GtE: "greater_equal", ast.LtE: "less_equal", ast.Eq: "equal", ast.NotEq: "not_equal",
@@ -45,7 +46,7 @@ ALIASES = {  # names of functions elsewhere -> ours, for "Did you mean"
     "ln": "log", "max": "maximum", "min": "minimum", "sum": "add", "prod": "mul", "power": "pow", "sgn": "sign",
     "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2", "step": "heaviside",
 }  # fmt: skip
-KNOWN = "An expression has numbers, names, + - * / **, comparisons, and functions such as log(x)."
+ALLOWED_SYNTAX = "An expression has numbers, names, + - * / **, comparisons, and functions such as log(x)."
 Make = Callable[[list[Any]], Any]  # builds a part's node from its operands
 
 
@@ -68,7 +69,7 @@ def read(text: str, values: Mapping[str, float] | None = None) -> Node:
     naive_graph.errors.ExpressionError: There is no function 'lgo' (character 1). Did you mean 'log'?
     """
     text = _on_one_line(text)
-    linecache.cache[WRITTEN] = len(text), None, [f"{text}\n"], WRITTEN
+    linecache.cache[FILE_NAME] = len(text), None, [f"{text}\n"], FILE_NAME
     for name in values or ():
         if not isinstance(name, str):
             raise ExpressionError(f"A value is given to a name, a text, not to {name!r}. Write {{'x': 6.0}}.")
@@ -104,7 +105,7 @@ def _parse_text(text: str) -> ast.expr:
             f"The expression has {len(text):,} characters; the most is {MOST_CHARACTERS:,}. Build it in Python instead."
         )
     if "#" in text:  # Python's parser would pass over it, and all that follows
-        raise ExpressionError(f"'#' has no meaning in a graph (character {text.index('#') + 1}). {KNOWN}")
+        raise ExpressionError(f"'#' has no meaning in a graph (character {text.index('#') + 1}). {ALLOWED_SYNTAX}")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the parser's advice is about Python programs
@@ -133,7 +134,7 @@ def _explain_error(error: SyntaxError, text: str) -> str:
     elif "=" in text:
         hint = "Give values after the expression: x=6."
     else:
-        hint = KNOWN
+        hint = ALLOWED_SYNTAX
     return f"The expression cannot be read at {where}. {hint}"
 
 
@@ -185,7 +186,7 @@ class ExpressionReader:
         call = ast.parse("make(inner)", mode="eval")
         for node in ast.walk(call):
             ast.copy_location(node, part)
-        return eval(compile(call, WRITTEN, "eval"), {"make": make, "inner": inner})
+        return eval(compile(call, FILE_NAME, "eval"), {"make": make, "inner": inner})
 
     def _split_part(self, part: ast.expr) -> tuple[list[ast.expr], Make]:
         """Return a part's operands, and the function that builds it from them. Raises ExpressionError."""
@@ -222,7 +223,7 @@ class ExpressionReader:
         try:
             return Constant(-value if minus else value)  # type: ignore[operator, arg-type]
         except (NaiveGraphError, TypeError):
-            self._fail(f"{self._shown(part)} is not a real number that a float can hold", part, KNOWN)
+            self._fail(f"{self._shown(part)} is not a real number that a float can hold", part, ALLOWED_SYNTAX)
 
     def _variable(self, part: ast.expr, name: str) -> Variable:
         if name not in self.variables:
@@ -251,11 +252,11 @@ class ExpressionReader:
         if name not in self.functions:
             matches = difflib.get_close_matches(name, self.functions, 1)
             guess = ALIASES.get(name) or (matches[0] if matches else None)
-            self._fail(f"There is no function '{name}'", part, f"Did you mean '{guess}'?" if guess else KNOWN)
+            self._fail(f"There is no function '{name}'", part, f"Did you mean '{guess}'?" if guess else ALLOWED_SYNTAX)
         return name
 
     def _check_operands(self, part: ast.expr, name: str, function: Callable[..., Any], operands: list[Any]) -> None:
-        """Lists only where a list is due, and as many operands as the function takes."""
+        """Raise ExpressionError for a list where none is taken, or for a wrong number of operands."""
         takes_list = function is softmax or (isinstance(function, Rule) and function.arity is None)
         lists = [operand for operand in operands if isinstance(operand, list)]
         if lists and not (takes_list and len(operands) == 1 and _is_flat(lists[0])):
@@ -275,8 +276,8 @@ class ExpressionReader:
 
     # --- refusals ---
 
-    def _refuse(self, part: ast.expr, why: ast.AST) -> NoReturn:
-        self._fail(f"{self._shown(part)} has no meaning in a graph", part, HINTS.get(type(why), KNOWN))
+    def _refuse(self, part: ast.expr, unsupported: ast.AST) -> NoReturn:
+        self._fail(f"{self._shown(part)} has no meaning in a graph", part, HINTS.get(type(unsupported), ALLOWED_SYNTAX))
 
     def _fail(self, what: str, part: ast.expr, hint: str) -> NoReturn:
         raise ExpressionError(f"{what} (character {self._character_of(part)}). {hint}")
@@ -286,6 +287,7 @@ class ExpressionReader:
         return len(self.text.encode()[: part.col_offset].decode()) + 1
 
     def _shown(self, part: ast.expr) -> str:
+        """The source of a part, in quotes and shortened, for a message."""
         line = self.text.encode()
         text = line[part.col_offset : part.end_col_offset].decode()
         text = text if len(text) <= 40 else f"{text[:36]}..."

@@ -59,8 +59,8 @@ def copy_lessons(lessons: list[Path], folder: Path) -> list[str]:
         record = _read_record(folder)
         lines = []
         for lesson in lessons:
-            ours = lesson_in_language(lesson, current_language())
-            lines.append(_copy_lesson(ours, folder / lesson.name, record))
+            current = lesson_in_language(lesson, current_language())
+            lines.append(_copy_lesson(current, folder / lesson.name, record))
         for page in LINKED:
             if (source := lessons[0].parent / current_language() / page).exists():
                 (folder / page).parent.mkdir(exist_ok=True)
@@ -71,30 +71,35 @@ def copy_lessons(lessons: list[Path], folder: Path) -> list[str]:
     return lines
 
 
-def _copy_lesson(ours: bytes, mine: Path, record: dict[str, str]) -> str:
-    before = record.get(mine.name)
-    record[mine.name] = _digest(ours)
-    if not os.path.lexists(mine):
-        write_atomically(mine, ours, LessonError)
-        return f"copied: {mine}"
-    theirs = _digest(mine.read_bytes())
-    if theirs == _digest(ours):
-        return f"already there: {mine}"
-    if before == _digest(ours):
-        return f"kept, with your changes: {mine}"
-    if theirs == before:
-        write_atomically(mine, ours, LessonError)
-        return f"renewed (you had not changed it): {mine}"
-    return f"kept, with your changes: {mine}; the newer lesson is {_write_newer_copy(mine, ours)}"
+def _copy_lesson(current: bytes, copy: Path, record: dict[str, str]) -> str:
+    """Copy or update one lesson; returns a line about it.
+
+    current: the lesson's content now. copy: the learner's file. record: the digest of the content that was handed out
+    last, by file name; it is updated.
+    """
+    last_digest = record.get(copy.name)
+    record[copy.name] = _digest(current)
+    if not os.path.lexists(copy):
+        write_atomically(copy, current, LessonError)
+        return f"copied: {copy}"
+    copy_digest = _digest(copy.read_bytes())
+    if copy_digest == _digest(current):
+        return f"already there: {copy}"
+    if last_digest == _digest(current):
+        return f"kept, with your changes: {copy}"
+    if copy_digest == last_digest:
+        write_atomically(copy, current, LessonError)
+        return f"renewed (you had not changed it): {copy}"
+    return f"kept, with your changes: {copy}; the newer lesson is {_write_newer_copy(copy, current)}"
 
 
-def _write_newer_copy(mine: Path, ours: bytes) -> Path:
-    """Write under the first free name, unless an equal file is found on the way."""
-    names = (mine.with_name(f"{mine.stem}-new{number}{mine.suffix}") for number in chain([""], count(2)))
-    beside = next(name for name in names if not os.path.lexists(name) or name.read_bytes() == ours)
-    if not os.path.lexists(beside):
-        write_atomically(beside, ours, LessonError)
-    return beside
+def _write_newer_copy(copy: Path, current: bytes) -> Path:
+    """Write the content beside the copy, as name-new or name-new2 ..., the first that is free or has it already."""
+    candidates = (copy.with_name(f"{copy.stem}-new{number}{copy.suffix}") for number in chain([""], count(2)))
+    newer = next(path for path in candidates if not os.path.lexists(path) or path.read_bytes() == current)
+    if not os.path.lexists(newer):
+        write_atomically(newer, current, LessonError)
+    return newer
 
 
 def _read_record(folder: Path) -> dict[str, str]:

@@ -11,7 +11,7 @@ from ..site.lab import write_lab
 from ..views.playground.folder import write_playground
 from .serving import serve
 
-PAGES = 520  # about: their number is known when they are there
+ESTIMATED_PAGES = 520  # for the progress bar: their number is known only when all are built
 
 
 def make_site(
@@ -22,11 +22,11 @@ def make_site(
     if lite:
         write_lab(output / "lite", parts)
     if playground:
-        # First: pages lead there if it is there.
+        # Before the pages, which link to it if it exists.
         write_playground(output / "playground", parts, '<a href="../index.html">naive_graph</a>')
-    count = sum(1 for _ in progress(build(output, url=url), "pages", PAGES))
-    where = f"Open {output / 'index.html'}, or put the folder '{output}' on any web server."
-    print(wrap_to_terminal(f"written: {count} pages. {where}"))
+    count = sum(1 for _ in progress(build(output, url=url), "pages", ESTIMATED_PAGES))
+    next_step = f"Open {output / 'index.html'}, or put the folder '{output}' on any web server."
+    print(wrap_to_terminal(f"written: {count} pages. {next_step}"))
     if served:
         serve(output, port, "site", opened)
     return 0

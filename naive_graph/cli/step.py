@@ -81,22 +81,22 @@ def walk(steps: Steps, read_key_function: Callable[[], str], say: Callable[[str]
             say(format_step(steps, events, position))
 
 
-def _target_position(events: Sequence[Step], position: int, wish: str, typed: str) -> int:
-    """The step that a command leads to, clamped to the range of steps."""
-    if wish == "contribution":
+def _target_position(events: Sequence[Step], position: int, command: str, digits: str) -> int:
+    """The position that a command leads to, clamped to the range of steps. digits: of the number typed for "jump"."""
+    if command == "contribution":
         later = range(position + 1, len(events))
         return next((index for index in later if events[index].kind == "contributed"), position)
-    wanted = {"next": position + 1, "back": position - 1, "first": 0, "last": len(events) - 1}.get(wish, position)
-    if wish == "jump":
-        wanted = int(typed)
+    wanted = {"next": position + 1, "back": position - 1, "first": 0, "last": len(events) - 1}.get(command, position)
+    if command == "jump":
+        wanted = int(digits)
     return max(0, min(len(events) - 1, wanted))
 
 
-def format_step(steps: Steps, events: Sequence[Step], place: int) -> str:
-    """A step as a few lines."""
-    step = events[place]
+def format_step(steps: Steps, events: Sequence[Step], position: int) -> str:
+    """A step as a few lines: its sentence, and the nodes that are ready or that wait, with their counts."""
+    step = events[position]
     queue = ", ".join(_participants_of(steps, row).called(row) for row in step.queue[:10])
-    lines = [f"\n[{place}/{len(events) - 1}] {step.phase}: {_sentence_with_sum(step)}"]
+    lines = [f"\n[{position}/{len(events) - 1}] {step.phase}: {_sentence_with_sum(step)}"]
     lines += [f"    ready: {queue}"] if queue else []
     counts = list(step.degrees.items())[:6]
     lines += [f"    waits for: {_participants_of(steps, row).called(row)} {count}" for row, count in counts]
@@ -125,7 +125,7 @@ def read_key() -> str:
         arrows = {"M": "\x1b[C", "K": "\x1b[D", "G": "\x1b[H", "O": "\x1b[F"}
         return arrows.get(msvcrt.getwch(), "") if pressed in "\x00\xe0" else str(pressed)  # type: ignore[attr-defined]
     number = sys.stdin.fileno()
-    before = termios.tcgetattr(number)
+    settings = termios.tcgetattr(number)
     try:
         tty.setcbreak(number, termios.TCSADRAIN)  # keys that were pressed meanwhile count
         pressed = os.read(number, 1) or b"q"  # nothing: the terminal is gone
@@ -133,4 +133,4 @@ def read_key() -> str:
             pressed += os.read(number, 2)
         return pressed.decode(errors="ignore")
     finally:
-        termios.tcsetattr(number, termios.TCSADRAIN, before)
+        termios.tcsetattr(number, termios.TCSADRAIN, settings)

@@ -76,9 +76,9 @@ class Composite(Dataflow):
 
     def source(self, name: str, values: Iterable[float], push: int = 1) -> None:
         """An operator that puts numbers into a stream; those of a file are `np.load(path)` or `np.loadtxt(path)`."""
-        held = to_float_array(values if isinstance(values, np.ndarray) else list(values), name).ravel()
-        made = self._add("source", f"source_{name}", lambda: lambda window: window, [name], [], push=push)
-        self.values[f"{made}()"] = held
+        numbers = to_float_array(values if isinstance(values, np.ndarray) else list(values), name).ravel()
+        operator_name = self._add("source", f"source_{name}", lambda: lambda window: window, [name], [], push=push)
+        self.values[f"{operator_name}()"] = numbers
 
     def operator(
         self, outputs: str | Sequence[str], work: Work, inputs: str | Sequence[str], *, pop: Rates = 1,
@@ -178,9 +178,9 @@ class Composite(Dataflow):
             self.streams[first] = Stream(first, copied.name, reader.name, (1,), stream.pop, stream.peek)
             reader.inputs[reader.inputs.index(name)] = first
             reader = copied
-        made = _unique_name(f"{name}_{len(reader.outputs) + 1}", self.streams)
-        self.connect(made, reader.name, "", (1,))
-        return made
+        branch = _unique_name(f"{name}_{len(reader.outputs) + 1}", self.streams)
+        self.connect(branch, reader.name, "", (1,))
+        return branch
 
     # --- running ---------------------------------------------------------------
 
@@ -200,8 +200,9 @@ class Composite(Dataflow):
         if not isinstance(feeds or {}, Mapping) or set(feeds or {}) != set(outside):
             message = f"it holds numbers for {', '.join(outside) or 'no stream: none comes from outside'}."
             raise SequentialError("UNDECLARED_STREAM", message, "feeds")
-        held = {name: to_float_array(values, name).ravel() for name, values in (feeds or {}).items()} | self.values
-        return {name: deque[float](held.get(name, ())) for name in (*self.streams, *self.values)}  # sources: "name()"
+        initial = {name: to_float_array(values, name).ravel() for name, values in (feeds or {}).items()} | self.values
+        # The queue of a source is called "name()".
+        return {name: deque[float](initial.get(name, ())) for name in (*self.streams, *self.values)}
 
     def _firings(self, queues: Mapping[str, deque[float]], networks: Mapping[str, Network]) -> Iterator[Firing]:
         """Fire operators until none can, and yield each firing; the given networks are trained."""
@@ -223,14 +224,14 @@ class Composite(Dataflow):
                     queues[source].popleft()
             for stream, numbers in outputs.items():
                 queues[stream].extend(numbers.tolist())
-            taken = {input_: windows[input_] for input_ in self.operators[name].inputs}
-            yield Firing(name, times[name], taken, outputs, {})
+            inputs = {input_: windows[input_] for input_ in self.operators[name].inputs}
+            yield Firing(name, times[name], inputs, outputs, {})
 
     def _watch_run(self, feeds: Mapping[str, Any] | None) -> tuple[dict[str, Array], Iterator[Firing]]:
         """The streams' initial contents, and all firings, with copies of the networks in place of them."""
         queues = self._initial_queues(feeds)
-        held = {name: np.array(queue) for name, queue in queues.items() if queue and name in self.streams}
-        return held, self._firings(queues, deepcopy(self.networks))
+        contents = {name: np.array(queue) for name, queue in queues.items() if queue and name in self.streams}
+        return contents, self._firings(queues, deepcopy(self.networks))
 
     def _input_rates(self, operator: StreamOperator) -> list[tuple[str, int, int]]:
         """The inputs of an operator, as (queue, pop, peek). A sink has none: its numbers stay in its stream."""

@@ -110,7 +110,7 @@ class PublicName:
         return self.formulas[0] if self.is_rule else self.doc.partition("\n")[0]
 
     @property
-    def names_in_other_frameworks(self) -> list[str]:
+    def foreign_names(self) -> list[str]:
         """An operator's names in ONNX and TensorFlow, such as "onnx: Add"; empty for other names."""
         if self.is_tensor_operator:
             return [f"{mapping.framework}: {mapping.operator}" for mapping in self.thing.mappings]
@@ -139,8 +139,7 @@ class PublicName:
         if not self.is_operator or ">>>" in self.doc:
             return ""
         with Graph.scratch():
-            make_call = _tensor_example if self.is_tensor_operator else _scalar_example
-            call = make_call(self.name, self.thing)
+            call = (_tensor_example if self.is_tensor_operator else _scalar_example)(self.name, self.thing)
             names = {"np": np}
             exec(self.import_line, names)
             numpy_import = ">>> import numpy as np\n" * ("np." in call)

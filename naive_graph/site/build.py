@@ -16,13 +16,15 @@ from ..views.playground.folder import fingerprint, pyodide_cdn_url
 from ..views.stepper.page import page as walk_page
 from .api_entry import PublicName
 from .gallery import GalleryProgram, gallery_programs, lenet_program, run_program
-from .languages import pages as translate_pages
+from .languages import pages as translate_all
 from .lessons import LessonPage, lesson, render_glossary, sections
 from .markdown import HERE, formula, markdown, place
 from .page import add_home_link, render_page
 from .reference import group_public_names, search_entries
 from .slides import slides
 from .wheel import build_wheel
+
+Pages = Sequence[tuple[str, str, Mapping[str, Any]]]  # each as its name, its title, and the facts of its template
 
 
 def build(folder: Path, *names: str, url: str = "") -> Iterator[Path]:
@@ -62,9 +64,8 @@ class SiteWriter:
         self.wheel, self.wheel_bytes = build_wheel()
         self.python, self.package_hash = None, ""
         if self.playground:
-            parts = folder / "playground"
-            self.python = pyodide_cdn_url(parts)
-            self.package_hash = fingerprint((parts / "package.zip").read_bytes())
+            self.python = pyodide_cdn_url(folder / "playground")
+            self.package_hash = fingerprint((folder / "playground" / "package.zip").read_bytes())
 
     def page(self, path: str, template: str, title: str, *, card: bytes = b"", **facts: Any) -> Path:
         """Render a page and write it at a path in the folder. card: the picture (PNG) that links to it show."""
@@ -77,10 +78,8 @@ class SiteWriter:
         html = render_page(template, title, "../" * path.count("/"), **facts)
         return write_file_in(self.folder, path, html.encode())
 
-    def linked_pages(
-        self, subfolder: str, template: str, pages: Sequence[tuple[str, str, Mapping[str, Any]]]
-    ) -> Iterator[Path]:
-        """Write pages of one kind, given as (name, title, facts), each linked to the previous and the next."""
+    def linked_pages(self, subfolder: str, template: str, pages: Pages) -> Iterator[Path]:
+        """Write pages of one kind, each linked to the previous and the next."""
         for before, (name, title, facts), after in zip([None, *pages], pages, [*pages[1:], None]):
             yield self.page(f"{subfolder}/{name}.html", template, title, before=before, after=after, **facts)
 
@@ -121,12 +120,11 @@ class SiteWriter:
             yield self.page(f"slides/{entry.name}.html", "slides.html", f"{entry.number}. {entry.title}", **facts)
 
     def write_translations(self, lessons: Sequence[LessonPage]) -> Iterator[Path]:
-        source_folder = lessons_of_the_package()[0].parent
-        for language, texts, translations in translate_pages(source_folder, lessons, self.playground):
+        for language, texts, translated in translate_all(lessons_of_the_package()[0].parent, lessons, self.playground):
             for name, words in texts.items():
                 yield self.page(f"{language}/{name}", "glossary.html", "naive_graph", language=language, words=words)
             cell_texts, page_entries = _translate_cells(language), []
-            for translation in translations:
+            for translation in translated:
                 notebook = lesson_in_language(translation.notebook, language)
                 yield write_file_in(self.folder, f"{language}/{translation.name}.ipynb", notebook)
                 python = self.python and self.python * translation.needs_more
@@ -168,8 +166,7 @@ class SiteWriter:
         entries = [member for group in groups.values() for member in group]
         rows = []
         for entry in entries:
-            foreign_names = " ".join(entry.names_in_other_frameworks)
-            rows.append((entry.path, f"reference/{entry.page}", "reference", foreign_names, entry.says))
+            rows.append((entry.path, f"reference/{entry.page}", "reference", " ".join(entry.foreign_names), entry.says))
         for lesson_page in lessons:
             for title, address, text in sections(lesson_page):
                 distinct_words = " ".join(dict.fromkeys(re.findall(r"\w+", text.lower())))

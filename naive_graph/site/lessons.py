@@ -51,7 +51,6 @@ def lesson(notebook: Path, playground: bool = False) -> LessonPage:
     """Read a lesson from its notebook and its notes for teachers. playground: whether cells can run in the page."""
     cells = json.loads(notebook.read_text("utf-8"))["cells"]
     sources = ["".join(cell["source"]) for cell in cells]
-    code = "\n".join(source for cell, source in zip(cells, sources) if cell["cell_type"] == "code")
     notes = (notebook.parent / "notes" / f"{notebook.stem}.md").read_text("utf-8")
     match = re.search(r"## Goals\s+\* (.*?)(?=\n\* |\n\n).*?## Minutes\s+((\d+).*?)\n\n", notes, re.DOTALL)
     assert match is not None, notebook
@@ -65,14 +64,15 @@ def lesson(notebook: Path, playground: bool = False) -> LessonPage:
         markdown(" ".join(match[1].split())),
         re.findall(r'^check\("(\w+)"', "\n".join(sources), re.MULTILINE),
         _mention_buttons(rewrite_note_links(render_cells(cells, playground)), playground),
-        bool(NEEDS_MORE.search(code)),
-        re.findall(r"^##+ (.+)$", "\n".join(_prose_cells(cells)), re.MULTILINE),
+        bool(NEEDS_MORE.search("\n".join(_sources(cells, "code")))),
+        re.findall(r"^##+ (.+)$", "\n".join(_sources(cells, "markdown")), re.MULTILINE),
         next((base64.b64decode(png) for cell in cells for png in _output_pngs(cell)), b""),
     )
 
 
-def _prose_cells(cells: Iterable[Any]) -> list[str]:
-    return ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"]
+def _sources(cells: Iterable[Any], kind: str) -> list[str]:
+    """The texts of the cells of a kind, "code" or "markdown"."""
+    return ["".join(cell["source"]) for cell in cells if cell["cell_type"] == kind]
 
 
 def _output_pngs(cell: Any) -> list[str]:
@@ -82,7 +82,7 @@ def _output_pngs(cell: Any) -> list[str]:
 
 def sections(lesson_page: LessonPage) -> Iterator[tuple[str, str, str]]:
     """The title, address and text of each section of a lesson, for the search index."""
-    text = "\n\n".join(_prose_cells(json.loads(lesson_page.notebook.read_text("utf-8"))["cells"]))
+    text = "\n\n".join(_sources(json.loads(lesson_page.notebook.read_text("utf-8"))["cells"], "markdown"))
     for part in re.split(r"^(?=#+ )", text, flags=re.MULTILINE)[1:]:
         heading, _, words = part.partition("\n")
         title = heading.lstrip("# ")
@@ -104,9 +104,8 @@ def _mention_buttons(body: str, playground: bool) -> str:
 def render_cells(cells: list[Any], playground: bool = False, say: Callable[[str], str] = str) -> str:
     """Render the cells of a notebook as HTML. say: translates our texts to the language of the page."""
     template = templates().get_template("cells.html")
-    words = {"guessed": say(FOLDED_TITLE), "expected": say(EXPECTED_TITLE)}
     facts = {"cells": cells, "playground": playground, "exercise": _exercise_of_cell, "output": render_output}
-    return str(template.render(facts | words))
+    return str(template.render(facts, guessed=say(FOLDED_TITLE), expected=say(EXPECTED_TITLE)))
 
 
 def render_glossary(folder: Path, lessons: Iterable[LessonPage]) -> str:

@@ -48,8 +48,7 @@ def render_page(template: str, title: str, up: str = "", **facts: Any) -> str:
         "lessons_at": f"{language}/index.html" if language != "en" else "lessons/index.html",
         "policy": csp_meta(*page_scripts, style=hashable_style, dot=bool(graphviz_copies), python=facts["python"]),
     }  # fmt: skip
-    html: str = templates().get_template("frame.html").render(facts)
-    return html
+    return str(templates().get_template("frame.html").render(facts))
 
 
 def add_home_link(page: str, up: str = "") -> str:

@@ -27,10 +27,9 @@ def group_public_names() -> dict[str, list[PublicName]]:
     homes: dict[str, str] = {}
     for title, names in guide:
         homes |= {name: title.strip() for name in re.findall(r"\w+", names) if name in things}
-    titles = list(dict.fromkeys(homes.values()))
+    by_group: dict[str, list[PublicName]] = {title: [] for title in homes.values()}
     for name, thing in things.items():
         homes.setdefault(name, _group_of(thing, homes, things))
-    by_group: dict[str, list[PublicName]] = {title: [] for title in titles}
     for name, thing in things.items():
         if homes[name] in by_group:
             by_group[homes[name]].append(PublicName("", name, thing))

@@ -56,9 +56,8 @@ class SlideMaker:
         """Slides that a paragraph of prose completes; it is kept if it may go on a slide with the next program."""
         if text.startswith("##"):
             yield from self.waiting_prose_slide()
-            self.heading, self.program, self.output = text.lstrip("# "), "", ""
-            self.picture, self.is_asked = None, False
-            self.is_new_heading = " " in self.heading  # Look, Build and Break announce nothing
+            self.heading, self.program, self.output, self.picture = text.lstrip("# "), "", "", None
+            self.is_new_heading, self.is_asked = " " in self.heading, False  # Look, Build and Break announce nothing
         elif text.startswith("**Exercise"):
             self.exercise = BOLD.findall(text)[0].strip("*")
         elif "**Predict" in text:

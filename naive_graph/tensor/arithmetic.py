@@ -1,4 +1,8 @@
-"""Tensor nodes with the operators and broadcasting of NumPy arrays: each a composition of the four kinds."""
+"""Operators of tensor nodes, with the broadcasting of NumPy arrays: a + b, a @ b, transpose, squeeze, gather.
+
+Each is a composition of the kinds of node in nodes.py: sums and products are LinearNodes, transposes, broadcasts and
+multiples TransformNodes, functions of entries NonlinearNodes.
+"""
 
 from __future__ import annotations
 
@@ -202,7 +206,7 @@ def axes_of(node: TensorNode, axis: Any) -> list[int]:
     return canonicalize_axes([axis] if isinstance(axis, int) else axis, node.rank)
 
 
-# --- reshaping and picking ----------------------------------------------------
+# --- axes of extent 1, gather ----------------------------------------------------
 
 
 def expand_dims(self: TensorNode, axis: int) -> TensorNode:

@@ -1,4 +1,4 @@
-"""Example calls of operators, on which checks run every operator: operand shapes (or arrays) and properties.
+"""Example calls of operators, on which check.py checks them: operand shapes (or arrays) and properties.
 
 example((2, 3), axis=1)        a call with an operand of shape (2, 3), filled by `example_array`, and axis=1
 """

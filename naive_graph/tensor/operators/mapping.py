@@ -3,8 +3,8 @@
     Onnx("LeakyRelu", alpha=Attribute("alpha", 0.01))
 
 says that our operator is ONNX's LeakyRelu, and its property alpha the attribute "alpha", which is 0.01 if a file omits
-it. A property is read from an attribute, from a constant input or from the shape of an input, or it always has one
-value (Fixed). If that changed between opsets, there are several, each with its range of opsets (since, until).
+it. A property is read from an attribute, from an input (mostly a constant) or from the shape of an input, or it always
+has one value (Fixed). If that changed between opsets, there are several, each with its range of opsets (since, until).
 A default is the other framework's. This file only declares; importers and exporters read files.
 """
 
@@ -29,7 +29,7 @@ class Attribute(NamedTuple):
 
 
 class Input(NamedTuple):
-    """A property that is an input in the other framework, which must hold constants."""
+    """A property that is an input in the other framework: a constant, unless its kind takes a tensor, as indices do."""
 
     position: int
     default: Any = REQUIRED
