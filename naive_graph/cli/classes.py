@@ -89,8 +89,8 @@ def new(folder: Path, names: Sequence[str], renew: bool, marked: Sequence[str] |
 def _find_package_notebook(notebooks: dict[str, Any], lesson: Lesson) -> Any:
     """The package's notebook of a lesson, None if it has none.
 
-    For a lesson that was split in two: both parts joined, if only the old name is used, or if the course gives points
-    for something that the second part asks.
+    For a lesson that was split in two: both parts joined, if no notebook has its name any more, or if the course gives
+    points for something that the second part asks.
     """
     if lesson.name in PARTS:
         cells = cell_texts(notebooks[PARTS[lesson.name][1]])

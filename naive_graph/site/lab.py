@@ -31,7 +31,7 @@ LITE_CONFIG = {
 def write_lab(folder: Path, archives: Path | None = None) -> None:
     """Write a JupyterLite site with all lessons into a folder; as a page it asks no other host for anything.
 
-    archives: a folder with those of Pyodide, as for `write_playground`; None downloads them.
+    archives: a folder with those of Pyodide, as for `write_playground`; None for cached or downloaded ones.
     Raises MissingToolError without the extra `lite`, or if its packages cannot be downloaded.
     """
     files = {f"static/{name}": data for name, data in parts(archives).items() if name.startswith("pyodide/")}
