@@ -135,7 +135,7 @@ def _read_students(course: Course) -> list[str]:
 def grade(folder: Path, trust: bool, student: str) -> int:
     """Grade the submissions in a folder, and write tables and pages; for a single student print all messages instead.
 
-    Exit code 1 if something could not be graded or written; for one student, if a point is missing.
+    Exit code 1 if something could not be graded or written; for one student, also if a point is missing.
     """
     course = _course_of_submissions(folder)
     course = course._replace(limits=course.limits._replace(enclosed=not trust))
@@ -158,12 +158,13 @@ def grade(folder: Path, trust: bool, student: str) -> int:
 
 
 def _print_answers(results: list[Result]) -> int:
-    """Print every answer's points and message; 1 if a point is missing."""
+    """Print every answer's points and message; 1 if a point is missing, or if something could not be graded."""
     for result in results:
         for answer in result.answers:
             print(f"\n{result.lesson}, {answer['exercise']}: {answer['points']:g} of {answer['of']:g}")
             print(translate(answer["message"]))
-    return 0 if all(answer["points"] >= answer["of"] for result in results for answer in result.answers) else 1
+    complete = all(answer["points"] >= answer["of"] for result in results for answer in result.answers)
+    return 0 if complete and not any(result.ungraded for result in results) else 1
 
 
 def collect_zip(file: Path, folder: Path, lesson: str, renew: bool) -> int:

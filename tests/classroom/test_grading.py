@@ -341,6 +341,9 @@ def test_one_student_is_graded_alone_and_told_what_is_wrong(course, capsys):
         f"{LESSON}, slope: 0 of 1\nNot yet: slope is wrong" in said and not (course / "results" / "points.csv").exists()
     )
     assert main([*grade, "zoe"]) == 1 and "There is no folder" in capsys.readouterr().err
+    hand_in(course, "cy", KAHN, RIGHT).rename(course / "moved.ipynb")
+    (course / "submitted" / "cy" / LESSON / "tiny.py").mkdir()
+    assert main([*grade, "cy"]) == 1
 
 
 def test_nobody_is_graded_where_a_right_answer_does_not_pass(course, capsys, monkeypatch):

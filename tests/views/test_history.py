@@ -150,12 +150,13 @@ def test_a_series_that_was_left_out_at_a_step_is_blank_there():
 
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda history: pickle.loads(pickle.dumps(history))])
-def test_a_copy_keeps_the_numbers(copied):
+def test_a_copy_keeps_the_numbers_and_why_they_end(copied):
     history, x = History(), Variable(2.0)
     history.record(x=x)
+    history.stopped = "interrupt"
     again = copied(history)
     again.record(x=x)
-    assert again["x"] == [2.0, 2.0] and history["x"] == [2.0]
+    assert again["x"] == [2.0, 2.0] and history["x"] == [2.0] and again.stopped == "interrupt"
 
 
 # --- wrong use ---

@@ -115,7 +115,7 @@ class History(Suggesting, Sequence[dict[str, float]]):
         return thing in self.names if isinstance(thing, str) else thing in self.steps
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"steps": self.steps, "_nodes": {}, "_followers": {}}  # a copy, or a pickle, keeps the numbers
+        return {**vars(self), "_nodes": {}, "_followers": {}}  # a copy, or a pickle, keeps the numbers
 
     # --- as text ---
 
