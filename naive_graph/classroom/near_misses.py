@@ -40,7 +40,7 @@ class TriedChange(NamedTuple):
 
 
 class AnswerRunner(Protocol):
-    """Runs an answer again to confirm a diagnosis, where it ran before: in this process or in the sandbox."""
+    """Runs an answer again to confirm a diagnosis, where it ran before: on this machine or in the sandbox."""
 
     def run_again(self, exercises: list[Exercise]) -> Iterable[OutcomePairs]:
         """The outcomes in each variant of the exercise (other or fewer cases); [] for one that could not run."""
@@ -211,9 +211,20 @@ def _common_number(numbers: list[float]) -> str:
     return f"{numbers[0]:.6g}" if max(numbers) - min(numbers) <= 1e-6 * abs(numbers[0]) else ""
 
 
+def _common_factor(numbers: list[tuple[float, float]]) -> str:
+    """The factor by which all (wrong, right) numbers differ, as text; "" if there is none.
+
+    >>> _common_factor([(4.0, 2.0), (0.0, 0.0)]), _common_factor([(4.0, 2.0), (3.0, 0.0)])
+    ('2', '')
+    """
+    if not all(is_close(got, want) for got, want in numbers if not want):
+        return ""  # something else than 0 is no multiple of 0
+    return _common_number([got / want for got, want in numbers if want])
+
+
 RELATION_TESTS: dict[str, Callable[[Exercise, Pairs], str]] = {
     "one_part": _wrong_part,
-    "constant_factor": lambda _, pairs: _common_number([got / want for got, want in _number_pairs(pairs) if want]),
+    "constant_factor": lambda _, pairs: _common_factor(_number_pairs(pairs)),
     "constant_offset": lambda _, pairs: _common_number([got - want for got, want in _number_pairs(pairs)]),
     "another_order": lambda _, pairs: _match_counts(pairs, lambda got, want: got == want),
     "some_missing": lambda _, pairs: _match_counts(pairs, lambda got, want: got < want),

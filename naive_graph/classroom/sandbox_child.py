@@ -1,10 +1,10 @@
 """The sandbox's child program: runs a submission's answers inside bubblewrap and reports outcomes as JSON.
 
-Each exercise runs in a process of its own, without privileges or further processes,
+Where there is a fork each exercise runs in a process of its own, without privileges or further processes,
 with little memory and time. The outcomes of the learner's answer are sent as plain
-data. Neither solutions nor the modules that could compute them are present here, so
-that nothing the code does can claim more than what its answer returned. With --trust
-(`enclosed` is False) the program runs without bubblewrap and with the grader's rights.
+data. Neither solutions nor the modules that could compute them can be imported here, so
+that nothing the code does can claim more than what its answer returned. If
+`enclosed` is False (with --trust) the program runs without bubblewrap and with the grader's rights.
 """
 
 from __future__ import annotations
@@ -172,7 +172,7 @@ class AbsentModuleLoader(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def use_simple_reprs() -> None:
-    """Make a node's repr its name and value only: the modules that print formulas are removed here."""
+    """Make a node's repr, formula, table and code its name and value: what prints formulas is removed here."""
     from naive_graph.graph import nodes
 
     def show(node: Any, *_: Any, **__: Any) -> str:

@@ -1,8 +1,8 @@
-"""`naive-graph tour`: a demo that minimises two functions, draws them, and checks all numbers against references.
+"""`naive-graph tour`: a demo that minimises two functions, draws them, and checks numbers against references.
 
 Two functions are built as graphs, drawn with values and gradients, and minimised by
-gradient descent: forward, backward, update. The reference numbers were computed
-without this package, and every step must agree with them.
+gradient descent: forward, backward, update. The reference numbers, of
+some steps of each, were computed without this package.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """The catalogue of scalar operators: a row for each, with its value and its partial derivatives.
 
-It is the only place where scalar derivatives are written; values that need care are functions of ieee.py.
-A partial is written in the operands `a, b, ...` and the result `y`, with other rules, so that it can
-itself be differentiated. Division and the functions are called by name (`div(1.0, a)`, not `1 / a`),
-because Python's own raise where IEEE 754 gives inf or NaN. The helper rules at the end keep digits that
-the textbook formulas lose; a formula that is shown is written with the usual operators instead.
+It is the only place where scalar derivatives are written, but for the ten of naive.py; values that need care are
+functions of ieee.py. A partial is written in the operands `a, b, ...` and the result `y`, with other rules, so that
+it can itself be differentiated. In it division and the functions are called by name (`div(1.0, a)`, not `1 / a`),
+because Python's own raise where IEEE 754 gives inf or NaN. Most helper rules at the end keep digits that
+the textbook formulas lose; formulas are shown without helpers.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def _softmax_weights(xs: Sequence[Value]) -> list[Value]:
         return _collect_partials(ieee.softmax_shares, xs)
     if len(xs) <= READABLE:
         return [softmax_share(x, *xs) for x in xs]
-    # Expanded, n partials need some 5 n operands instead of n * n, and so do their derivatives.
+    # Expanded, n partials need some 7 n operands instead of n * n, and so do their derivatives.
     top = held(reduce(maximum, xs))
     exponentials = [exp_below(x, top) for x in xs]
     total = add(*exponentials)

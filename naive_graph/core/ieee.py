@@ -102,7 +102,7 @@ def floor(a: float) -> float:
 
 
 def mod(a: float, b: float) -> float:
-    """a % b: what is left of a, with the sign of b; NaN for a division by 0."""
+    """a % b: what is left of a, with the sign of b; NaN for a division by 0 and for an infinite a."""
     rest = nan if a - a != 0.0 or b == 0.0 else math.fmod(a, b)
     return rest + b if (rest < 0.0 and b > 0.0) or (rest > 0.0 and b < 0.0) else rest
 
@@ -151,7 +151,10 @@ def two_difference(a: float, b: float) -> tuple[float, float]:
 
 
 def two_square(a: float) -> tuple[float, float]:
-    """(s, e) with s = a*a rounded and s + e = a*a exactly. Source: Dekker, Numer. Math. 18 (1971)."""
+    """(s, e) with s = a*a rounded and s + e = a*a exactly, while neither over- nor underflows.
+
+    Source: Dekker, Numer. Math. 18 (1971).
+    """
     t = 134217729.0 * a  # 2**27 + 1 splits a double into halves whose products are exact
     high = t - (t - a)
     low = a - high
@@ -160,7 +163,7 @@ def two_square(a: float) -> tuple[float, float]:
 
 
 def gaussian(a: float) -> float:
-    """exp(-a*a). Rounding a*a alone would cost up to 370 units in the last place."""
+    """exp(-a*a). Rounding a*a alone would cost hundreds of units in the last place."""
     if abs(a) > 28.0:
         return a if a != a else 0.0
     s, e = two_square(a)
@@ -180,7 +183,7 @@ def sigmoid_slope(a: float) -> float:
 
 
 def sech_squared(a: float) -> float:
-    """1 - tanh(a)**2, which as written is exactly 0 from a = 19 on.
+    """1 - tanh(a)**2, which as written is exactly 0 from a = 19.1 on.
 
     Near 0 it is computed as written, since tanh(a)**2 is small there. Elsewhere (1 + e)**2
     is multiplied out: squared, the rounding of 1 + e would count twice.
@@ -281,7 +284,7 @@ def pow_log(a: float, b: float) -> float:
 
 
 def scaled_pow(factor: float, a: float, b: float) -> float:
-    """factor * a**b, in halves where a**b alone would leave the range of normal floats."""
+    """factor * a**b, in halves where a**b alone would leave the range of normal floats (for a >= 0)."""
     y = pow(a, b)
     if 1e-290 < abs(y) < inf or a < 0:
         return factor * y
@@ -322,7 +325,7 @@ def softmax_share(a: float, *xs: float) -> float:
     """exp(a) / (exp(x1) + exp(x2) + ...): the slope of logsumexp along an operand a.
 
     The rounding of each difference is carried along: at 600 it alone would cost
-    250 units in the last place. An infinite operand takes it all.
+    hundreds of units in the last place. An infinite operand takes it all.
     """
     top = maximum(a, largest(xs))
     if top != top:
@@ -334,7 +337,7 @@ def softmax_share(a: float, *xs: float) -> float:
 
 
 def exp_below(a: float, b: float) -> float:
-    """exp(a - b), for a <= b, with the rounding of the difference carried along; 1 where both are infinite."""
+    """exp(a - b), for a <= b, with the rounding of the difference carried along; 1 where both are the same infinity."""
     if isinf(b):
         return float(a == b)
     d, e = two_difference(a, b)

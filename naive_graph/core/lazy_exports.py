@@ -84,7 +84,7 @@ def _import_export(package: str, file: str, name: str) -> Any:
 def raise_unknown_name(package: str, subpackages: Iterable[str], name: str) -> NoReturn:
     """Raise UnknownNameError for a name that the package lacks, with what to write, or the subpackage that has it.
 
-    `from naive_graph import name` would hide that error: there it is an ImportError of the same words.
+    `from naive_graph import name` would hide that error and its advice: there it is an ImportError of the same words.
     """
     message, hint = f"{package} has no {name!r}.", names_elsewhere("package").get(name)
     for subpackage in () if name.startswith("_") or hint else subpackages:

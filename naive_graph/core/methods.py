@@ -41,7 +41,7 @@ def _label_method(method: Callable[..., Any], name: str, what: str) -> Callable[
 
 
 def add_methods() -> None:
-    """Install a method for each operator, and for some NumPy names."""
+    """Install a method for each operator but the helpers, and for some NumPy names."""
     for name, rule in RULES.items():
         if not rule.helper:
             setattr(Arithmetic, name, method_of(name))

@@ -1,4 +1,4 @@
-"""Find the node where the first infinity or NaN arose: replays the sweeps, only once a result is not finite."""
+"""Find the node where the first infinity or NaN arose, by replaying the sweeps once a result is not finite."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def explain_value(tables: Tables, plan: Plan, values: Sequence[float], step: int
 def explain_backward(
     tables: Tables, plan: Plan, values: Sequence[float], seeds: dict[int, float], wanted: Sequence[bool]
 ) -> str:
-    """Name the first contribution that became infinite or NaN in a backward run."""
+    """Name the first contribution with which a gradient became infinite or NaN in a backward run."""
     step_of = {row: step for step, row in enumerate(plan.rows)}
     for event in reverse_sweep(plan, values, seeds, wanted):
         if isinstance(event, Contributed) and not isfinite(event.total):

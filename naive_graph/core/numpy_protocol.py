@@ -10,7 +10,7 @@ from typing import Any
 
 from .did_you_mean import names_elsewhere
 
-# NumPy's names that differ from the rule's; ufuncs not listed have the rule's own name, or no rule.
+# NumPy's names that differ from the rule's; ufuncs listed neither here nor below have the rule's own name, or no rule.
 RULE_OF_UFUNC = {
     "subtract": "sub", "multiply": "mul", "divide": "div", "true_divide": "div", "power": "pow", "float_power": "pow",
     "negative": "neg", "absolute": "abs", "fabs": "abs", "arcsin": "asin", "arccos": "acos", "arctan": "atan",
@@ -18,7 +18,7 @@ RULE_OF_UFUNC = {
     "remainder": "mod",
 }  # fmt: skip
 
-# NumPy functions that are bitwise equal to a rule applied to rearranged operands.
+# NumPy functions that a rule with another name computes, and the operands that it then has.
 REWRITTEN_UFUNCS: dict[str, tuple[str, Callable[..., tuple[Any, ...]]]] = {
     "exp2": ("pow", lambda *operands: (2.0, *operands)),
     "logaddexp": ("logsumexp", lambda *operands: operands),
@@ -43,7 +43,7 @@ def rule_and_operands_for(name: str) -> tuple[str, Callable[..., tuple[Any, ...]
 
 
 def unsupported_message(name: str, kind: str) -> str:
-    """Error message: why NumPy's function takes no node, and what to write. kind: the class of the node."""
+    """Error message: NumPy's function takes no node; and what to write instead. kind: the class of the node."""
     article = "an" if kind[0] in "AEIOU" else "a"
     suggestion = (
         names_elsewhere("numpy").get(name, "Use naive_graph's functions, or node.value for the number").format(name)

@@ -17,7 +17,7 @@ PATIENCE = 1.0  # seconds before anything is shown
 PACE = 0.1  # seconds between two updates
 FEW = 20_000  # small steps (such as nodes) that take less than a second
 MANY = 100_000  # from so many items, counts are abbreviated: 7.34M
-CLOCK_READS = 1_000  # how often the clock is read at most during a loop over items of known number
+CLOCK_READS = 1_000  # updates of a bar whose number of items is known: tqdm looks at its clock about as often
 
 
 _NO_ITEMS: Any = object()
@@ -28,9 +28,9 @@ class Progress:
 
     total: how many items there are, if they have no length. Silent without
     tqdm (pip install "naive-graph[progress]"), and where nobody watches: in CI (the variable CI is
-    set), and where standard error is neither a terminal nor a notebook. Every call that
-    may be long has one: forward, backward, gradients, formula, step, lower, load,
-    minimize, and a Program's first. `naive_graph.progress.shown = False` switches
+    set), and where standard error is neither a terminal nor a notebook. Long calls have
+    one: forward, backward, gradients, formula, step, lower, load,
+    minimize, and a Program's first, of 20,000 nodes and more. `naive_graph.progress.shown = False` switches
     every bar off. alone: a function whose result `progress()`, without items, returns; the package
     sets it to the learner's progress through the exercises.
 

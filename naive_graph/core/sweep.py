@@ -1,8 +1,8 @@
 """The forward and the reverse sweep over a plan, as generators of events; and the reference engine, which drains them.
 
-There is one sweep of each kind, for every purpose and any type of values. Fed with floats it
-computes numbers; with dual numbers, directional derivatives; with symbolic expressions,
-derivatives as graphs. The stepper shows the events and tests read them; `evaluate` and
+There is one sweep of each kind, for any type of values; only compiled plans repeat it, over their own
+rows. Fed with floats it computes numbers; with dual numbers, directional derivatives; with symbolic
+expressions, derivatives as graphs. The stepper shows the events and tests read them; `evaluate` and
 `differentiate` run the same code. What these two compute is the specification of every other engine.
 """
 
@@ -38,7 +38,7 @@ class Evaluated(NamedTuple):
 
 
 class Contributed(NamedTuple):
-    """An operand received `incoming * partial` from one of its consumers; `total` is its sum so far."""
+    """An operand received `incoming * partial` (0 in an untaken branch) from a consumer; `total` is its sum so far."""
 
     row: int
     consumer: int
@@ -185,7 +185,7 @@ def evaluate(plan: Plan, values: list[Any]) -> None:
 
 
 def differentiate(plan: Plan, values: Sequence[Any], seeds: dict[int, Any], wanted: Sequence[bool]) -> list[Any]:
-    """The adjoint of each step, 0.0 where the seeded results do not depend on it."""
+    """The adjoint of each step, 0.0 where it is not wanted or the seeded results do not depend on it."""
     watched, size = len(plan) >= FEW and shows_bars(), len(plan)
     adjoints: list[Any] = [0.0] * size
     contributions = pullback(plan, values, wanted, adjoints)

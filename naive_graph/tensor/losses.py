@@ -1,6 +1,6 @@
 """Loss functions, as operators: how far predictions p (or logits z) are from labels y.
 
-Each takes labels first, then predictions or logits, and weights that multiply
+Each but `l2_loss` takes labels first, then predictions or logits, and weights that multiply
 the loss of each entry (1, or anything that broadcasts). `reduce` says what
 becomes of the entries:
 

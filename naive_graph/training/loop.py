@@ -1,7 +1,7 @@
 """`fit`, the training loop: minibatches, validation, early stopping, resuming, and a clean end on Ctrl-C.
 
 The loop prints nothing. After each step it calls the reporters (callbacks) with keyword numbers such as
-`loss`: `History().record` is one, `Bar()` of core/progress.py another. Below it: learning-rate schedules.
+`loss`: `History().record` is one. Below it: learning-rate schedules.
 """
 
 from __future__ import annotations

@@ -201,6 +201,9 @@ def test_opening_what_was_not_lowered_says_how(y):
         draw(y, open=True)
     with pytest.raises(DrawingError, match="names a tensor of the picture"):
         draw(y, open=leaf("z", 2))
+    for wrong in ([], [[1.0]]):
+        with pytest.raises(DrawingError, match="names a tensor of the picture"):
+            draw(y, open=wrong)
 
 
 def test_a_large_tensor_opens_a_part_and_says_so():

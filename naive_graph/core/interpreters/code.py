@@ -1,6 +1,6 @@
 """Code generation by tracing: a graph's value and gradient as a function in C or JavaScript.
 
-    const t1 = x - 7;  const d_x = t1 + x;  const value = t1 * x;      // value and gradient of (x - 7) * x
+    const t1 = x - 7.0;  const d_x = t1 + x;  const value = t1 * x;      // value and gradient of (x - 7) * x
 
 The two sweeps run once over `CodePart`s instead of numbers: applying a rule to parts appends an operation to the
 program. So the code has the reference engine's operations in its order, and computes the same bits. Equal operations

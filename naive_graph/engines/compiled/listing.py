@@ -1,5 +1,8 @@
 """Show what becomes of each row of a graph when it is lowered to level runs.
 
+A level run (runs.py) computes all rows that have one rule and do not depend on each other by one kernel call. Memory
+holds the leaves, a 1, and then the runs' results: so slot 2 below is the 1.
+
 >>> from naive_graph import Graph
 >>> x, y = Graph.Variable(2.0), Graph.Variable(3.0)
 >>> z = (x * y + x).sin()
@@ -62,15 +65,15 @@ def list_runs(tables: Tables, results: list[int]) -> RunListing:
     ir, rows = build_ir(tables, results)
     position = np.arange(len(rows), dtype=np.int32)
     wanted = np.searchsorted(rows, results).astype(np.int32)
-    for rearranged in (powers, dots, eliminate_common_subexpressions):
-        ir, now = rearranged(ir, wanted)
-        wanted, position = now[wanted], np.where(position == NONE, NONE, now[position])
+    for run_pass in (powers, dots, eliminate_common_subexpressions):
+        ir, new_row = run_pass(ir, wanted)
+        wanted, position = new_row[wanted], np.where(position == NONE, NONE, new_row[position])
     runs = LevelRuns(ir, wanted.tolist())
     return RunListing(rows, position, ir, runs.places[: len(ir)], list(_instructions(runs)))
 
 
 def _instructions(runs: LevelRuns) -> Iterator[RunLine]:
-    for shape, first, many, _ in runs.runs.reshape(-1, 4).tolist():
+    for shape, first, many, _ in runs.runs.reshape(-1, 4).tolist():  # four numbers a run
         kind, *_ = runs.shapes[shape]
         way = "a loop over its rows" if many > 1 else "one row"
         yield RunLine(name_of(kind), first, many, "a loop over the products" if kind == DOT else way)

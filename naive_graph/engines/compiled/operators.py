@@ -1,8 +1,9 @@
 """Vectorised kernels of the rules, for level runs: apply one rule to many rows at once.
 
-A rule's value function is traced over vectors of eight numbers (`llvm.functions`), and put
-into a loop. The kernel `run` gathers the operands of many rows from `scalars` by an index,
-and stores the results contiguously. The kernel `one` does a single row, with the same bits.
+A level run (runs.py) is the rows of a plan that have one rule and do not depend on each other. A rule's value
+function is traced over vectors of eight numbers (`llvm.functions`), and put into a loop. The kernel `run` gathers the
+operands of many rows from `scalars` by an index, and stores the results contiguously. The kernel `one` does a single
+row, with the same bits.
 """
 
 from __future__ import annotations
@@ -41,8 +42,8 @@ class Shape(NamedTuple):
 @once
 def kernels(shape: Shape) -> Library:
     """The machine code of a shape. Raises NotCompilable if its rule cannot be compiled."""
-    ours = shape.kind < BUILT_IN or shape.kind == LARGEST  # not cached by key: a learner's own rule may change
-    key = f"{sources()} {name_of(shape.kind)}{shape.arity}" if ours else None
+    is_ours = shape.kind < BUILT_IN or shape.kind == LARGEST
+    key = f"{sources()} {name_of(shape.kind)}{shape.arity}" if is_ours else None  # a learner's own rule may change
     return compiled(lambda: text(shape), key=key, optimised=True)
 
 
@@ -51,8 +52,9 @@ def text(shape: Shape) -> str:
     module = Module(LANES)
     single = Module(1, module.declared, fast=True)
     with compiling(BY_NUMBER[shape.kind : shape.kind + 1]):
-        eight, one = (each.define("value", _value(shape), shape.arity) for each in (module, single))
-    return "\n".join([DECLARED, link_modules(module, single), _one(shape.arity, one), _run(shape.arity, eight)])
+        of_vectors, of_numbers = (each.define("value", _value(shape), shape.arity) for each in (module, single))
+    kernels_text = _one(shape.arity, of_numbers), _run(shape.arity, of_vectors)
+    return "\n".join([DECLARED, link_modules(module, single), *kernels_text])
 
 
 def largest_of() -> Callable[..., Any]:
@@ -63,7 +65,7 @@ def largest_of() -> Callable[..., Any]:
 
 def _value(shape: Shape) -> Any:
     """The function that is traced: a rule's value."""
-    if shape.kind == LARGEST:
+    if shape.kind == LARGEST:  # a kind of row of the plan alone: the catalogue has no such rule
         return lambda *xs: xs[0].writer.call(name_of(shape.kind), largest_of(), xs)
     rule: Rule = BY_NUMBER[shape.kind]
     return lambda *xs: xs[0].writer.apply(rule, xs)

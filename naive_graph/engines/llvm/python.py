@@ -10,7 +10,8 @@ Arguments are `int`, `float`, or arrays (`Floats`, `Ints`, `Longs`, `Shorts`, `B
 comparisons, `if`, `while`, `for i in range(...)`, `continue`, and calls of other such functions. Records are translated
 by `struct_params.py`. A function of the subset also runs as plain Python over NumPy arrays, and gives the same numbers,
 if it keeps these rules: integers stay below 2**63, `//` and `%` have operands that are not negative, nothing is
-divided by 0, and an array that is written to does not overlap another argument.
+divided by 0, an index is not negative, `and` and `or` are of truth values, the step of a `range` is written as a
+number, a loop has no `else`, and an array that is written to does not overlap another argument.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ NO_NAMES: Mapping[str, Any] = {}
 class TranslatedModule:
     """A set of translated functions, with those that they call; str() is their LLVM IR.
 
-    known: name -> LLVM function, for callees that are not Python functions.
+    known: name -> LLVM function, for callees that are given as text (`add_source` adds its own) or as LLVM.
     """
 
     def __init__(self, known: dict[str, Callee] | None = None) -> None:
@@ -52,7 +53,7 @@ class TranslatedModule:
         return name
 
     def add_source(self, source: str, names: Mapping[str, Any] = NO_NAMES) -> str:
-        """Translate a function given as source text; functions added later may call it. names: its globals."""
+        """Translate a function given as source text; functions added later may call it. names: further globals."""
         tree = ast.parse(textwrap.dedent(source)).body[0]
         assert isinstance(tree, ast.FunctionDef)
         self.outside.add(tree.name)

@@ -5,7 +5,7 @@
 says that our operator is ONNX's LeakyRelu, and its property alpha the attribute "alpha", which is 0.01 if a file omits
 it. A property is read from an attribute, from an input (mostly a constant) or from the shape of an input, or it always
 has one value (Fixed). If that changed between opsets, there are several, each with its range of opsets (since, until).
-A default is the other framework's. This file only declares; importers and exporters read files.
+A default is the other framework's. This file declares, and converts single values; importers and exporters read files.
 """
 
 from __future__ import annotations
@@ -185,7 +185,7 @@ def both_sides(value: Any, attributes: Mapping[str, Any]) -> list[Any]:
 
 
 def to_scalar(value: Any, attributes: Mapping[str, Any]) -> Any:
-    """An adapter: an array with one element as a number."""
+    """An adapter: an array with one element, or a number, as a number; as an int if it is whole."""
     number = value.item() if hasattr(value, "item") else value
     return int(number) if isinstance(number, float) and number.is_integer() else number
 
@@ -237,7 +237,9 @@ def _channels_first(attributes: Mapping[str, Any]) -> bool:
 
 
 def to_attributes(home: Attribute, value: Any) -> dict[str, Any]:
-    """The inverse of reading: the attributes for a property's value. Raises KeyError if there are none.
+    """The attributes for a property's value: the inverse of reading paddings, translated names and plain values.
+
+    Raises KeyError for a value that a TranslatedName lacks.
 
     >>> to_attributes(Attribute("pads", (0, 0, 0, 0), padded_by), "SAME")
     {'auto_pad': 'SAME_UPPER'}

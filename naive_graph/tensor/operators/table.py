@@ -1,7 +1,7 @@
 """The registry ("table") of tensor operators, and the decorator `tensor_operator` that adds definitions.
 
-The rules of the scalar catalogue are included as elementwise operators. The registry finds operators by
-name, and by their names in other frameworks (ONNX, TensorFlow).
+The rules of the scalar catalogue, but for its helpers and `total` and `mean`, are included as elementwise operators.
+The registry finds operators by name, and by their names in other frameworks (ONNX, TensorFlow).
 """
 
 from __future__ import annotations
@@ -167,8 +167,8 @@ def tensor_operator(
     """Define a tensor operator from a function of operands and properties that returns a tensor or several.
 
     kind: "composition"; "elementwise", whose function is of numbers; "reduction",
-    whose function is of (x, axis, keepdims); "move"; or "window". method: whether tensors also get it as a
-    method. options: see OperatorDef. Raises OperatorNameError if the name is taken.
+    whose function is of (x, axis, keepdims); "move"; or "window". method: whether tensors (and nodes, if it is
+    elementwise) also get it as a method. options: see OperatorDef. Raises OperatorNameError if the name is taken.
 
     >>> from naive_graph import LeafNode
     >>> @tensor_operator(shape=lambda x: x)

@@ -38,8 +38,8 @@ class DaskEngine(DAGExecutionEngine):
     with its functions. Workers compute with as many BLAS threads as this
     process, since the order of a sum, and so its last bits, depend on them.
     Results of a killed worker are recomputed. Each task costs Dask some
-    milliseconds, so it pays for large arrays only; the engine warns once
-    if tasks are too small.
+    milliseconds, so it pays for large arrays only; with a client the engine
+    warns once if tasks are too small.
 
     >>> from naive_graph.tensor import LeafNode
     >>> w = LeafNode.parameter([3.0, 4.0], "w")

@@ -1,6 +1,8 @@
 """Scenes of a Sequential (a box a layer), of a dataflow (operators as boxes, streams as arrows), and of tasks.
 
-A splitjoin folds into one box.
+A dataflow (sequential/dataflow.py) is the network as operators that pass numbers along streams. A wide layer is a
+splitjoin there: a split hands its inputs to several parallel operators, a join puts their results together. A large
+dataflow draws each splitjoin as one box.
 """
 
 from __future__ import annotations
@@ -41,7 +43,7 @@ def layer_scene(network: Any, options: DrawOptions) -> Scene:
 
 
 def _weights_grid(weight: Any) -> Any:
-    """The weights of a layer as a map, if they are few enough to be seen."""
+    """A weight of a layer (the first) as a map, if its numbers are few enough to be seen."""
     from ...training.model import parameter  # brings NumPy
     from .matrices import make_grid
 
@@ -92,7 +94,7 @@ def flow_scene(flow: Any, options: DrawOptions) -> Scene:
 
 
 def _is_inside(flow: Any, stream: Any) -> bool:
-    """Whether a stream runs within a splitjoin: its name is not drawn."""
+    """Whether a stream runs within a splitjoin (its parallel operators have a `share`): its name is not drawn."""
     writer = flow.operators.get(stream.writer)
     return "." in stream.name and (writer.share is not None or writer.kind in ("duplicate", "roundrobin", "dilate"))
 
@@ -132,7 +134,7 @@ def _operator_box(flow: Any, name: str, members: Sequence[str], scope: tuple[str
 
 
 def shorten_layer_list(flow: Any, most: int) -> str:
-    """The layers as text of at most `most` letters: as many as fit whole, then how many more there are."""
+    """The layers as text: those that fit whole into `most` letters, and how many more there are; or only how many."""
     texts = [visible(repr(layer.layer)) for layer in getattr(flow, "layers", ())]
     for count in range(len(texts), 0, -1):
         rest = len(texts) - count

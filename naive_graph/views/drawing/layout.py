@@ -43,8 +43,10 @@ class SceneLayout:
 def lay_out(scene: Scene, direction: str | None = None) -> SceneLayout:
     """Lay out a scene in the given direction, or in the ones of theme.WAYS, with usual or with flat boxes.
 
-    The first layout that fits into a window is taken, or if none does, the one that shows most. Of a scene of more
-    than MANY boxes half of the layouts are tried. Raises DrawingError if dot would take too long.
+    The first layout that fits into a window is taken, or if none does, the one that shows most (a later one must show
+    1 % more). Of a scene of more than MANY boxes half of the layouts are tried.
+
+    Raises DrawingError if dot would take too long.
     """
     if len(scene.boxes) > MOST or len(scene.arrows) > 3 * MOST:
         size = f"{len(scene.boxes):,} boxes and {len(scene.arrows):,} arrows"

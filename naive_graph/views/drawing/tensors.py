@@ -1,7 +1,7 @@
 """The scene of tensors: a box for each with shape, equation and entries.
 
 An opened tensor has a frame with a box for each of its scalars instead. Of a large model scopes are folded, innermost
-first, until the boxes fit into a screen.
+first, until the boxes fit into a screen, unless `fold=` or `most=` says what is drawn.
 """
 
 from __future__ import annotations
@@ -81,7 +81,8 @@ class TensorDrawing:
         self.computed = _computed_nodes(nodes)
         self.owner: dict[TensorNode, Scope] = {}  # of parameters that are drawn within the folded scope that they feed
         self.left_out = 0
-        self.is_brief = False  # whether scopes were folded to show layers: then equations and empty cells are left out
+        # Whether scopes were folded to show layers: then equations of named tensors and empty cells are left out.
+        self.is_brief = False
         is_fixed = options.fold is not None or options.most is not None or len(nodes) <= FEW
         self._set_drawn(nodes, options.fold) if is_fixed else self._fold_to_screenful(nodes)
         if len(self.folder.grouped(self.place.values())) > self.most:
@@ -117,9 +118,9 @@ class TensorDrawing:
         self.is_brief = any(self.folder.closed(node.scope) for node in self.nodes)
 
     def _find_owners(self) -> dict[TensorNode, Scope]:
-        """The folded scope of each parameter that is used in only one, directly or through a transpose."""
+        """The folded scope of each parameter that is used in only one, directly or through a transpose or the like."""
         fed: dict[TensorNode, set[Scope | None]] = defaultdict(set)
-        learned: dict[TensorNode, bool] = {}  # whether it is a parameter, or a transposed one
+        learned: dict[TensorNode, bool] = {}  # whether it is a parameter, or a transformed one
         for node in self.nodes:
             is_parameter = isinstance(node, LeafNode) and node.leaf_type == LeafType.PARAMETER
             source = self.sources(node)[0] if isinstance(node, TransformNode) else node
@@ -141,7 +142,7 @@ class TensorDrawing:
         return [self.passed_on.get(source, source) for source in node.sources]
 
     def _set_drawn(self, nodes: list[TensorNode], fold: object) -> None:
-        """Draw these tensors, with scopes folded as `fold` says."""
+        """Set which tensors are drawn, and how their scopes fold; the Folder asks this object for each row's scope."""
         self.nodes, self.place = nodes, {node: self.row_of[node] for node in nodes}
         self.scopes: list[tuple[int, Scope | None]] = [(row, node.scope) for node, row in self.place.items()]
         self.folder = Folder(self, fold, "tensor")
@@ -234,7 +235,7 @@ class TensorDrawing:
         elif isinstance(opened, Iterable):
             chosen = list(opened)
         for node in chosen or [opened]:
-            if node not in self.place:
+            if not isinstance(node, TensorNode) or node not in self.place:
                 raise DrawingError(f"open names a tensor of the picture, or True for all, not {shortened(node)}.")
             if node not in unfolded:
                 raise DrawingError(f"{node.label} was not unfolded into scalars. Call lower(t) first.")
@@ -335,7 +336,7 @@ def formula_of(node: TensorNode, names: dict[TensorNode, str]) -> str:
 
 
 def described(node: TensorNode, most: int) -> str:
-    """A description of an unnamed tensor: its equation if that has named tensors, else its shape and their names."""
+    """An unnamed tensor: its equation if that has named tensors and fits, else its shape and their names."""
     named = [ancestor.name for ancestor in ancestors([node]) if ancestor.given_name]
     equation = node.equation() if any(source.given_name for source in node.sources) else ""
     if equation and len(equation) <= most:
