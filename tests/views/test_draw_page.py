@@ -691,12 +691,23 @@ LARGER_THAN_THE_SCREEN = """axis => [innerWidth, innerHeight][axis] - 40 < (({wi
     document.querySelector('#scope-1 rect').getBoundingClientRect())"""
 
 
+COUNT_GLIDES = """() => {
+    const animate = Element.prototype.animate;
+    window.glides = [];
+    Element.prototype.animate = function (...given) { glides.push(animate.apply(this, given)); return glides.at(-1); };
+}"""
+
+
 @pytest.mark.parametrize("motion", ["reduce", "no-preference"])
 def test_boxes_glide_to_their_new_places_unless_motion_is_not_wanted(opened, motion):
     page = opened(layers, motion=motion)
-    page.locator("#scope-1 > text").dispatch_event("click", {"bubbles": True})
-    assert bool(page.evaluate("document.getAnimations().length")) == (motion == "no-preference")
-    ended = "Promise.allSettled(document.getAnimations().map(each => each.finished))"
+    page.evaluate(COUNT_GLIDES)  # a glide takes a third of a second: it may have ended when a loaded machine looks
+    name = page.locator("#scope-1 > text")
+    before = name.get_attribute("aria-expanded")
+    name.dispatch_event("click", {"bubbles": True})
+    page.wait_for_function(f"document.querySelector('#scope-1 > text').getAttribute('aria-expanded') !== '{before}'")
+    assert bool(page.evaluate("glides.length")) == (motion == "no-preference")
+    ended = "Promise.allSettled(glides.map(each => each.finished))"
     assert page.evaluate(f"{ended}.then(() => document.getAnimations().length)") == 0
 
 
