@@ -198,14 +198,14 @@ def _is_made_of_arguments(case: ExerciseCase, value: Any) -> bool:
 
 
 def _check_keeps_state(exercise: Exercise, outcomes: OutcomePairs) -> Mistake | None:
-    both_right: list[tuple[bool, bool]] = []  # whether the first run is right, and the second
+    right_pairs: list[tuple[bool, bool]] = []  # whether the first run is right, and the second
     for i, (first, second) in enumerate(outcomes):
         if second is not None and exercise.expected[i].value is not None:  # None may be right by chance
-            both_right.append((exercise.is_right(i, first), exercise.is_right(i, second)))
-    if (True, False) not in both_right or (False, True) in both_right:
+            right_pairs.append((exercise.is_right(i, first), exercise.is_right(i, second)))
+    if (True, False) not in right_pairs or (False, True) in right_pairs:
         return None
-    after = both_right[both_right.index((True, False)) + 1 :]
-    is_chance = after.count((True, True)) >= both_right.count((True, False))  # such as the order of a set
+    after = right_pairs[right_pairs.index((True, False)) + 1 :]
+    is_chance = after.count((True, True)) >= right_pairs.count((True, False))  # such as the order of a set
     if is_chance or any(first.mutated for first, _ in outcomes):
         return None
     text = "It is right the first time and wrong when it is asked the same again: something is kept between the calls."

@@ -58,7 +58,7 @@ class LocalRunner(NamedTuple):
         return (run_all_cases(exercise, self.answer) for exercise in exercises)
 
     def run_changed(self, exercise: Exercise, only: list[int]) -> list[TriedChange]:
-        text, _ = run_isolated(lambda tell: send_changes(exercise, self.answer, only, tell))
+        text, _ = run_isolated(lambda send: send_changes(exercise, self.answer, only, send))
         return parse_changes(exercise, text)
 
 

@@ -260,8 +260,9 @@ def _format_line(code: Any, line: int) -> str:
 def to_json_value(thing: Any, nodes: list[Any]) -> Any:
     """Convert a value to JSON types.
 
-    Numbers become floats; lists, tuples and arrays become lists; a node becomes {"node": index}, a str {"text": text},
-    a dict {"pairs": [[key, value], ...]}, another container {"kind": type name, "of": entries}, all else {"kind": ...}.
+    Numbers become floats; lists, tuples and arrays become lists; one of `nodes` becomes {"node": index}, a str
+    {"text": text}, a dict {"pairs": [[key, value], ...]}, another container {"kind": type name, "of": entries}, all
+    else {"kind": ...}.
     """
     index_by_id = {id(node): index for index, node in enumerate(nodes)}
 

@@ -223,7 +223,7 @@ class ExpressionReader:
         try:
             return Constant(-value if minus else value)  # type: ignore[operator, arg-type]
         except (NaiveGraphError, TypeError):
-            self._fail(f"{self._shown(part)} is not a real number that a float can hold", part, ALLOWED_SYNTAX)
+            self._fail(f"{self._quote_part(part)} is not a real number that a float can hold", part, ALLOWED_SYNTAX)
 
     def _variable(self, part: ast.expr, name: str) -> Variable:
         if name not in self.variables:
@@ -277,7 +277,9 @@ class ExpressionReader:
     # --- refusals ---
 
     def _refuse(self, part: ast.expr, unsupported: ast.AST) -> NoReturn:
-        self._fail(f"{self._shown(part)} has no meaning in a graph", part, HINTS.get(type(unsupported), ALLOWED_SYNTAX))
+        self._fail(
+            f"{self._quote_part(part)} has no meaning in a graph", part, HINTS.get(type(unsupported), ALLOWED_SYNTAX)
+        )
 
     def _fail(self, what: str, part: ast.expr, hint: str) -> NoReturn:
         raise ExpressionError(f"{what} (character {self._character_of(part)}). {hint}")
@@ -286,7 +288,7 @@ class ExpressionReader:
         """The position of a part, in characters from 1; the parser counts bytes from 0."""
         return len(self.text.encode()[: part.col_offset].decode()) + 1
 
-    def _shown(self, part: ast.expr) -> str:
+    def _quote_part(self, part: ast.expr) -> str:
         """The source of a part, in quotes and shortened, for a message."""
         line = self.text.encode()
         text = line[part.col_offset : part.end_col_offset].decode()

@@ -31,7 +31,7 @@ from ..engines.llvm.compile import compiled, place
 from ..engines.llvm.emit import NotCompilable
 from ..engines.llvm.functions import Module, StraightLineFunction
 from ..engines.select import LARGEST, Setting, engine_named, is_short
-from .run_checks import absorbed_adjoints, absorbed_values
+from .run_checks import add_absorbed_adjoints, compute_absorbed_values
 
 # Keys in the tables' cache: of the step when it is ready (Graph.forward looks there), and while it is compiled.
 KEY, COMING = "quick", "quick, when its code is there"
@@ -46,13 +46,13 @@ class CompiledStep:
     path reports what went wrong. whole: the plan of the whole graph. plan: that of the result.
     """
 
-    __slots__ = ("adjoints", "code", "fresh", "held", "packed", "row", "run", "tables", "whole")
+    __slots__ = ("adjoints", "code", "fresh", "held", "is_whole", "packed", "row", "run", "tables")
 
     def __init__(self, tables: Tables, whole: Plan, plan: Plan) -> None:
         code = emit_sweeps(tables, whole, plan)
         self.code = BackgroundTask(partial(compiled, f"{code}\n{committing(_list_computed_rows(whole), len(tables))}"))
         self.tables, self.row = tables, plan.rows[plan.targets[0]]
-        self.whole = sorted(plan.rows) == sorted(whole.rows)  # whether the result depends on every other row
+        self.is_whole = sorted(plan.rows) == sorted(whole.rows)  # whether the result depends on every other row
         size = len(tables)
         staged = array("d", bytes(8 * (size + 1)))
         self.adjoints = array("d", bytes(8 * size))
@@ -84,7 +84,7 @@ class CompiledStep:
         """Whether a forward run for these targets would compute the whole graph."""
         if not targets:
             return True
-        return self.whole and len(targets) == 1 and self.own(targets[0])
+        return self.is_whole and len(targets) == 1 and self.own(targets[0])
 
     def own(self, node: Any) -> bool:
         """Whether this node is the result whose gradients are computed."""
@@ -140,7 +140,7 @@ def emit_sweeps(tables: Tables, whole: Plan, plan: Plan) -> StraightLineFunction
                 nonfinite = _add_nonfinite(nonfinite, event.value)
             code.forget_old_results()
     value_of = dict(zip(whole.rows, registers, strict=True))
-    for row in absorbed_values(whole, tables.operators, value_of):
+    for row in compute_absorbed_values(whole, tables.operators, value_of):
         code.store("staged", row, value_of[row])
         code.forget_old_results()
     adjoints: dict[int, Any] = defaultdict(float)
@@ -151,7 +151,7 @@ def emit_sweeps(tables: Tables, whole: Plan, plan: Plan) -> StraightLineFunction
             adjoints[reverse_event.row] = reverse_event.adjoint
             nonfinite = _add_nonfinite(nonfinite, reverse_event.adjoint)
             code.forget_old_results()
-    for row in absorbed_adjoints(plan, tables.operators, value_of, adjoints):
+    for row in add_absorbed_adjoints(plan, tables.operators, value_of, adjoints):
         code.store("adjoints", row, adjoints[row])
         code.forget_old_results()
     code.store("staged", len(tables), nonfinite)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from array import array
-from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite
 from typing import Any
@@ -84,13 +83,13 @@ def commit_values(tables: Tables, plan: Plan, values: Sequence[float], fed: Mapp
     for row, rule, value in zip(plan.rows, plan.rules, values):
         if rule is not None:
             column[row], stamps[row] = value, now
-    for row in absorbed_values(plan, tables.operators, column):
+    for row in compute_absorbed_values(plan, tables.operators, column):
         stamps[row] = now
     all_rows = slice(0, len(column))
     tables._values[all_rows], tables._stamps[all_rows] = column, stamps  # no function is called: both or neither
 
 
-def absorbed_values(plan: Plan, operators: Sequence[int], values: Any) -> Iterator[int]:
+def compute_absorbed_values(plan: Plan, operators: Sequence[int], values: Any) -> Iterator[int]:
     """Compute the values of absorbed rows, the oldest first; yields each row. values: by row, those of the plan set."""
     operands_of: dict[int, Sequence[int]] = {}  # as they were drawn: the absorbed row, then those added to it
     for absorber, row, operands, count in plan.absorbed:
@@ -101,7 +100,7 @@ def absorbed_values(plan: Plan, operators: Sequence[int], values: Any) -> Iterat
         yield row
 
 
-def absorbed_adjoints(plan: Plan, operators: Sequence[int], values: Any, adjoints: Any) -> Iterator[int]:
+def add_absorbed_adjoints(plan: Plan, operators: Sequence[int], values: Any, adjoints: Any) -> Iterator[int]:
     """Add to absorbed rows' adjoints as if each still were its absorber's first operand; yields each row."""
     for absorber, row, operands, count in plan.absorbed:
         xs = [values[row], *[values[operand] for operand in operands[count:]]]
@@ -158,7 +157,8 @@ def commit_grads(tables: Tables, plan: Plan, adjoints: Sequence[float], accumula
     grads = [0.0] * len(tables)
     for row, adjoint in zip(plan.rows, adjoints):
         grads[row] = adjoint
-    deque(absorbed_adjoints(plan, tables.operators, tables.values, grads), maxlen=0)
+    for _ in add_absorbed_adjoints(plan, tables.operators, tables.values, grads):
+        pass
     replace_grads(tables, array("d", grads), accumulate)
 
 

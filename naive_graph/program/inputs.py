@@ -332,7 +332,7 @@ class ArrayWeights:
             )
         if where.size and (where.dtype.kind not in "iu" or where.min() < 0 or where.max() >= len(array)):
             raise FeedError(f"The places of weights are whole numbers from 0 to {len(array) - 1}.")
-        self._rows, self._where = rows, slice_if_consecutive(where.tolist())
+        self._where = slice_if_consecutive(where.tolist())
         self.held = Weights(array, dict(zip(rows, where.tolist(), strict=True)))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> ArrayWeights:

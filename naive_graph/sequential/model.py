@@ -191,7 +191,7 @@ class Sequential(Network):
         """Train serially; yield the losses of each batch. The trainer gets the mean gradient of the batch."""
         flow, machine = Network.expand(self), training_machine(self)
         for members in blocks(range(len(samples)), size):
-            # The number of the first sample of all: what a Dropout drops depends on a sample's number.
+            # How many samples came before these: what a Dropout drops depends on a sample's number.
             first = self._before_epoch + self._in_epoch - members.start
             totals, losses = process_group(machine, flow, self.weights, samples, labels, members, first)
             sums = [totals[f"BComp{layer.number}"][name] for layer in self.layers for name in layer.weight_shapes]

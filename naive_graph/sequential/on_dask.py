@@ -106,8 +106,8 @@ def _train_on_client(
             if shares:
                 versions[layer][number % 2] = shares
         first += len(members)
-    newest_shares = [[list(both[half].values()) for both in versions] for half in (0, 1)]
-    shares_by_buffer, losses_by_group = gather_results(client, [newest_shares, losses])
+    shares_of_both = [[list(both[half].values()) for both in versions] for half in (0, 1)]
+    shares_by_buffer, losses_by_group = gather_results(client, [shares_of_both, losses])
     final_buffers = []
     for shares_by_layer in shares_by_buffer:
         final_buffers.append([_join_shares(network, layer, shares) for layer, shares in enumerate(shares_by_layer)])

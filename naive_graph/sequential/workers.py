@@ -110,9 +110,9 @@ class PipelineRun(DoubleBuffer):
         A second Ctrl-C stops them at once, and so does the first if the last group is in flight already.
         """
         # No worker is further ahead, since group g waits for group g - 2.
-        samples_in_flight = (min(self.ended.values()) - self.first_group + 3) * self.network.batch_size
-        self.failed = self.failed or self.limit <= samples_in_flight
-        self.limit = min(self.count, samples_in_flight)
+        samples_begun = (min(self.ended.values()) - self.first_group + 3) * self.network.batch_size
+        self.failed = self.failed or self.limit <= samples_begun
+        self.limit = min(self.count, samples_begun)
 
     def final_buffers(self) -> list[Weights]:
         """Both buffers after the run; where no group has written, a copy of the buffer before."""

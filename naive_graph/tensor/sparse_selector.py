@@ -91,6 +91,8 @@ def _is_row_major(extents: Shape, strides: tuple[int, ...], size: int) -> bool:
 class SelectionNode(LeafNode):
     """A constant tensor of 0 and 1: the product of AxisSelections (`selections`), each of which has some of its axes.
 
+    Where several tensors' selections are rewritten, one AxisSelection is called a picker.
+
     >>> every_other = SelectionNode((2, 4), [AxisSelection((0,), 1, (2,))])
     >>> every_other.dense().tolist()
     [[1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]]

@@ -13,7 +13,7 @@ from .theme import LAYOUT, page_style
 
 HERE = Path(__file__).parent
 # Where a script has a text that a reader sees: `spoken("text")`, `button(name, "text")`, a constant such as
-# COMPUTED = "text", and the lists of keys, speeds and levels of the stepper.
+# COUNTED = "text", and the lists of keys, speeds and levels of the stepper.
 TRANSLATABLE = re.compile(
     r'spoken\("([^"]+)"|button\((?=[^,]+, "([^"]+)")|CO[A-Z]+ED = "([^"]+)"|(?:KEYS|SPEEDS|LEVELS) = ([\[{].*?[\]}]);',
     re.DOTALL,

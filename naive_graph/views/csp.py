@@ -19,14 +19,17 @@ def csp_meta(*scripts: str, style: str = "", dot: bool = False, python: str | No
     python: of a page whose cells run Python in the playground's worker: the host that packages may be fetched
     from, "" for none. None: the page runs no Python.
     """
-    own_files = ["'self'"] * (python is not None)
-    has_wasm = dot or python is not None
+    runs_python = python is not None
+    own_files = ["'self'"] * runs_python
+    has_wasm = dot or runs_python
     script_sources = " ".join([*map(csp_hash, scripts), *own_files, *["'wasm-unsafe-eval'"] * has_wasm]) or "'none'"
     style_sources = " ".join([csp_hash(style) if style else "'unsafe-inline'", *own_files])
-    worker = f" worker-src blob: 'self'; connect-src 'self' {python}".rstrip() + "; frame-src 'self';"
+    worker = ""
+    if runs_python:
+        worker = f" worker-src blob: 'self'; connect-src 'self' {python}".rstrip() + "; frame-src 'self';"
     return (
         f"""<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src {script_sources}; """
-        f"""style-src {style_sources};{worker * len(own_files)} img-src data:; base-uri 'none'; form-action 'none'">"""
+        f"""style-src {style_sources};{worker} img-src data:; base-uri 'none'; form-action 'none'">"""
     )
 
 

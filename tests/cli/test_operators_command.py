@@ -10,6 +10,7 @@ pytest.importorskip("opt_einsum")
 from naive_graph import operators
 from naive_graph.cli.main import main
 from naive_graph.graph.formatting import WIDTH
+from naive_graph.tensor.operators.describe import describe_operator, described
 
 
 def test_the_table_has_a_line_for_every_operator(capsys):
@@ -73,3 +74,7 @@ def test_a_part_of_a_name_is_answered_with_names_that_hold_it(capsys):
 def test_an_unknown_operator_is_told_of_with_the_nearest(name, capsys):
     assert main(["operators", name]) == 2
     assert "Did you mean 'conv2d'" in capsys.readouterr().err
+
+
+def test_earlier_copies_of_lessons_find_a_description_by_its_old_name():
+    assert described is describe_operator

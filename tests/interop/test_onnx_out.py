@@ -484,3 +484,14 @@ def test_an_onnx_name_of_ones_own_works_both_ways(tmp_path):
             assert network([1.0, 2.0]).tolist() == [6.0, 12.0] and network.nodes["a"].call.operator is my_scale
     finally:
         operators().forget("my_scale")
+
+
+def test_more_than_a_file_can_hold_is_told_of(monkeypatch):
+    monkeypatch.setattr("naive_graph.interop.onnx.export.MOST_BYTES", 100)
+    with pytest.raises(ExportError, match=r"more than the 2 GB.*Write dtype"):
+        export_model(LeafNode.parameter(np.ones(30), "w") * 2.0)
+
+
+def test_a_name_that_is_no_text_is_told_of():
+    with pytest.raises(ExportError, match=r"name 'w.ud800' is no text that a file can hold"):
+        export_model(LeafNode.parameter([1.0], name="w\ud800") * 2.0)

@@ -2,7 +2,7 @@
 
 Each public run (`forward`, `backward`, `evaluate_and_differentiate`, `results`) returns False or
 None if it could not run: a value is missing, stale or not finite, the graph has a cycle, or a rule
-cannot be kernels. Then the tables' values are unchanged, and the reference engine must run (and
+cannot be compiled. Then the tables' values are unchanged, and the reference engine must run (and
 report the error). The caller holds the tables' lock.
 """
 
@@ -28,7 +28,7 @@ from . import kernel
 from .table import Table
 
 KEY = "direct"  # begins the keys of sorted graphs in the tables' cache
-NO_GRADIENTS: array[Any] = array("d")
+EMPTY: array[Any] = array("d")
 
 
 class Kernel:
@@ -100,9 +100,9 @@ def shared_kernel() -> Kernel:
 
 @once
 def _first_kernel() -> Kernel:
-    kernel = Kernel()
-    Tables.write_quickly = kernel.write_rows
-    return kernel
+    kernels = Kernel()
+    Tables.write_quickly = kernels.write_rows
+    return kernels
 
 
 def forward(tables: Tables, targets: Sequence[int], fed: Mapping[int, float], warn: bool) -> bool:
@@ -123,7 +123,7 @@ def backward(tables: Tables, targets: Sequence[int], warn: bool) -> array[float]
     """The gradient of the sum of the targets with respect to each row; None if it did not run."""
     # The order of the last forward run of the whole graph will do, unless it lacks a target, which was absorbed.
     cached_order = tables.cache.get((KEY,))
-    status, grads = kernel.UNSORTED, NO_GRADIENTS
+    status, grads = kernel.UNSORTED, EMPTY
     if cached_order is not None:
         status, grads = run_reverse_sweep(tables, cached_order, targets, None, warn)
     if status == kernel.UNSORTED:
@@ -182,7 +182,7 @@ def _sort_graph(tables: Tables, targets: Sequence[int]) -> SortedGraph | None:
         if status == kernel.UNGROUPED:  # edges were drawn by hand
             grouped_sources, sizes[kernel.GROUPED] = by_consumer(sources, consumers), 1
         else:  # many rows absorbed others: they have more operands than there are edges
-            sizes[kernel.FANOUT_ROOM], fanout = status, NO_GRADIENTS  # free the old one first
+            sizes[kernel.FANOUT_ROOM], fanout = status, EMPTY  # free the old one first
         fanout = zeros(2 * rows + 1 + sizes[kernel.FANOUT_ROOM])
         columns = (operators, degrees, grouped_sources, begins, order, marks)
         column_addresses = addresses(columns)
@@ -231,7 +231,7 @@ def run_reverse_sweep(
     """
     kernels = shared_kernel()
     sizes = order.sizes[: kernel.FIRST_REQUEST] + array("q", targets)
-    rows, room, grads = sizes[kernel.ROWS], kernels.scratch_for(sizes[kernel.WIDEST]), NO_GRADIENTS
+    rows, room, grads = sizes[kernel.ROWS], kernels.scratch_for(sizes[kernel.WIDEST]), EMPTY
     sizes[kernel.REQUEST_COUNT] = len(targets)
 
     def call() -> int:

@@ -78,14 +78,14 @@ def write(new: NewNodes, known: Shorts, degrees: Ints, merging: Ints, rows: Writ
             if right != NO_ROW:
                 rows.counts[i] = 2
                 if merging[operator] != 0 and left != right:
-                    kind, absorbed = 0, 0
+                    kind, left_degree = 0, 0
                     if left < first:
-                        kind, absorbed = known[left], degrees[left]
+                        kind, left_degree = known[left], degrees[left]
                     else:
-                        kind, absorbed = new.operators[left - first], rows.counts[left - first]
-                    if kind == operator and absorbed >= 2 and absorbed < MOST_MERGED:
+                        kind, left_degree = new.operators[left - first], rows.counts[left - first]
+                    if kind == operator and left_degree >= 2 and left_degree < MOST_MERGED:
                         left = ~left
-                        rows.counts[i] = absorbed + 1
+                        rows.counts[i] = left_degree + 1
             rows.sources[edges] = left
             rows.targets[edges] = first + i
             edges += 1
@@ -173,7 +173,7 @@ def sort(
     if needed > sizes[FANOUT_ROOM]:
         return needed
     sizes[WIDEST] = widest
-    consumers(graph, sources, targets, marks, fanout, sizes)
+    list_consumers(graph, sources, targets, marks, fanout, sizes)
     sizes[SORTED] = sort_by_kahn(sizes[ROWS], graph.degrees, order, marks, fanout)
     if sizes[SORTED] < count:
         return BAIL_OUT
@@ -241,7 +241,7 @@ def mark_needed(graph: Columns, marks: Bytes, waiting: Ints, sizes: Longs) -> in
     return count
 
 
-def consumers(graph: Columns, sources: Ints, targets: Ints, marks: Bytes, fanout: Ints, sizes: Longs) -> None:
+def list_consumers(graph: Columns, sources: Ints, targets: Ints, marks: Bytes, fanout: Ints, sizes: Longs) -> None:
     """Write the consumers of each row to `fanout`, in the order in which the edges were drawn.
 
     The table has three parts: a counter for each row, where the consumers of each row begin (and the end), consumers.
@@ -409,19 +409,19 @@ def differentiate(
         return UNSORTED
     if sizes[ANY_ABSORBED]:
         for row in range(rows - 1, -1, -1):
-            taken_over = merged_parent(row, graph)
-            if run.marks[row] and taken_over >= 0:
+            absorbed = merged_parent(row, graph)
+            if run.marks[row] and absorbed >= 0:
                 first, count = graph.begins[row], graph.begins[row + 1] - graph.begins[row]
-                run.marks[taken_over] = run.marks[taken_over] | ABSORBED
+                run.marks[absorbed] = run.marks[absorbed] | ABSORBED
                 if rules[ENTRIES * graph.operators[row] + 1] == 0:
                     return graph.operators[row] + 1
-                xs[0] = state.values[taken_over]
+                xs[0] = state.values[absorbed]
                 ids[0] = 1
                 for i in range(1, count):
                     xs[i] = state.values[graph.own[first + i]]
                     ids[i] = 0
                 call_partials(rules, ENTRIES * graph.operators[row] + 1, xs, count, state.values[row], ids, xs[widest:])
-                grads[taken_over] += grads[row] * xs[widest]
+                grads[absorbed] += grads[row] * xs[widest]
     return 0
 
 

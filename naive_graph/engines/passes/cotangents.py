@@ -187,7 +187,7 @@ def double_square(head: int, terms: CotangentTerms, plan: GrowingIR) -> None:
     """If the terms begin with g*x + g*x, as those of a square do, make them one: g*(x + x).
 
     x + x can be computed before the adjoint g is known, so less work waits for g. (If g is a constant, g + g is
-    computed.) Doubling is exact, so the bits stay, unless a number overflows.
+    computed.) Doubling is exact, so the bits stay, unless a number over- or underflows.
     """
     second, x, y = terms.nexts[head], terms.xs[head], terms.ys[head]
     if second < 0 or y < 0 or terms.groups[head] != 0 or terms.groups[second] != 0:

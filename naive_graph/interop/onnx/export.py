@@ -54,6 +54,7 @@ OLDEST, NEWEST = 18, 26  # opsets that runtimes read today
 OPSET = 24
 NEWEST_IR = 13
 MOST_SAID = 10  # things that a message names
+MOST_BYTES = 2**31 - 2**20  # protobuf's limit of 2 GB, less a reserve for everything but weights
 
 
 def to_onnx(what: Any, path: str | os.PathLike[str], *, dtype: str = "float32", opset: int | None = None) -> Path:
@@ -81,7 +82,14 @@ def to_onnx(what: Any, path: str | os.PathLike[str], *, dtype: str = "float32", 
 
 def export_model(target: Any, dtype: str = "float32", opset: int | None = None) -> ModelProto:
     """Build the ModelProto that `to_onnx` writes."""
-    model_builder = ModelBuilder(*_check_options(dtype, opset))
+    try:
+        return _build_model(target, ModelBuilder(*_check_options(dtype, opset)))
+    except UnicodeEncodeError as error:
+        name = shortened(error.object)
+        raise ExportError(f"The name {name} is no text that a file can hold. Choose another.") from None
+
+
+def _build_model(target: Any, model_builder: ModelBuilder) -> ModelProto:
     if isinstance(target, Layers):  # before Model: it is a subclass
         return make_model(model_builder, write_layers(model_builder, target), {SETTINGS: json.dumps(target.settings())})
     if isinstance(target, Model):
@@ -142,6 +150,9 @@ def _check_options(dtype: Any, opset: Any) -> tuple[int, int]:
 
 def make_model(model_builder: ModelBuilder, graph_proto: GraphProto, metadata: Mapping[str, str] = {}) -> ModelProto:
     """Wrap a graph as a ModelProto, with the local functions that it calls."""
+    if sum(len(tensor.raw_data) for tensor in graph_proto.initializer) > MOST_BYTES:
+        much = "The weights take more than the 2 GB that an ONNX file can hold"
+        raise ExportError(f'{much}. Write dtype="float32", or fewer of them.')
     opsets = [helper.make_opsetid("", model_builder.opset)]
     if model_builder.functions:
         opsets.append(helper.make_opsetid(DOMAIN, 1))
@@ -234,11 +245,12 @@ class NodeWriter:
         def is_outside(tensor: TensorNode) -> bool:
             return tensor.serial < call.first or _is_input_or_parameter(tensor)
 
+        known = set(given)
         inner = ancestors(call.results or (node,), predecessors=lambda tensor: (
-            () if tensor in given or is_outside(tensor) else tensor.reads
+            () if tensor in known or is_outside(tensor) else tensor.reads
         ))  # fmt: skip
         return [tensor for tensor in inner
-                if is_outside(tensor) and tensor not in given and not isinstance(tensor, SelectionNode)]  # fmt: skip
+                if is_outside(tensor) and tensor not in known and not isinstance(tensor, SelectionNode)]  # fmt: skip
 
     # --- writing ---
 

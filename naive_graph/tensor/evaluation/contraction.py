@@ -148,7 +148,7 @@ class SelectionTerm(NamedTuple):
     def contract(self, array_ids: list[Ids], needed: set[int]) -> Rewrite | None:
         """Contract the arrays that share an axis with this term into one, which can then be scattered.
 
-        Ids that no other array, no other term and the result do not use are summed. None if that does not help.
+        Ids that neither another array, nor another term, nor the result uses are summed. None if that does not help.
         """
         own_ids = {*self.source_ids, self.target_id}
         joined = [number for number, ids in enumerate(array_ids) if not own_ids.isdisjoint(ids)]

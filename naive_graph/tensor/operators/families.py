@@ -65,7 +65,7 @@ class Elementwise(OperatorDef):
         check_name(name)
         tensors = [operand if isinstance(operand, TensorNode) else as_tensor(operand) for operand in operands]
         shape = self.result_shape(dict(zip(self.operand_names, tensors)))
-        first_serial = next(serials)  # every node that is build_result from here on belongs to this call
+        first_serial = next(serials)  # every node that is built from here on belongs to this call
         label = name or unique_call_name(CURRENT.tables, self.name)
         if all(tensor.shape == shape for tensor in tensors):
             node = self.build_node(tensors, values)

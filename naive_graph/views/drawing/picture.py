@@ -17,6 +17,7 @@ from typing import Any
 from ...core import files
 from ...core.did_you_mean import Suggesting
 from ...core.files import path_of
+from ...core.optional_deps import door
 from ...errors import DrawingError, MissingToolError, NaiveGraphError
 from ..assets import packed, standalone_page
 from ..csp import csp_meta
@@ -90,10 +91,8 @@ class Picture(Suggesting):
     @property
     def digraph(self) -> Any:
         """The picture as a `graphviz.Source`, to be rendered by a system's Graphviz."""
-        try:
+        with door("This needs", "draw"):
             import graphviz
-        except ImportError:
-            raise MissingToolError('This needs the graphviz package: pip install "naive-graph[draw]".') from None
         return graphviz.Source(self.dot)
 
     @cached_property

@@ -119,7 +119,7 @@ class Comparison:
         if ax is not None:
             return self._plot_into(ax, title)
         with our_style():
-            return finish_figure(self._drawn(figsize)[0].figure, title, save)
+            return finish_figure(self._draw_panels(figsize)[0].figure, title, save)
 
     @property
     def figure(self) -> Plot:
@@ -139,7 +139,7 @@ class Comparison:
         target = checked_path(save, "This film", [".gif"], HistoryError)
         longest = max(len(walked_path.points) for walked_path in self.paths)
         with our_style():
-            stage, walks, heights = self._drawn()
+            stage, walks, heights = self._draw_panels()
             title = heights[0].axes._left_title
 
             def show(moment: int) -> None:
@@ -151,7 +151,7 @@ class Comparison:
             save_atomically(target, render_film(stage, [*walks, *heights, title], choose_frames(longest, frames), show))
         return target
 
-    def _drawn(self, figsize: tuple[float, float] | None = None) -> tuple[Stage, list[Any], list[Any]]:
+    def _draw_panels(self, figsize: tuple[float, float] | None = None) -> tuple[Stage, list[Any], list[Any]]:
         """Draw a contour panel for each path, and the losses below; returns the stage, path lines and loss lines."""
         columns = len(self.paths) if len(self.paths) < 4 else min(4, -(-len(self.paths) // 2))
         rows = -(-len(self.paths) // columns)

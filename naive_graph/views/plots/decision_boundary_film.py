@@ -228,8 +228,9 @@ def _evaluate_frame(history: Any, answer: Answer, plane: InputPlane, name: str, 
     wrong = [index for index, (x, y, label) in enumerate(plane.points) if not answer_at(x, y) * label > 0]
     count = len(plane.points)
     facts = {"step": f"{step:,}", "name": name, "right": f"{count - len(wrong):,}", "count": f"{count:,}"}
-    text = CAPTION_WITHOUT_VALUE if recorded.get(name) is None else CAPTION
-    facts["value"] = "" if recorded.get(name) is None else format_number(recorded[name], 4)
+    value = recorded.get(name)
+    text = CAPTION_WITHOUT_VALUE if value is None else CAPTION
+    facts["value"] = "" if value is None else format_number(value, 4)
     return FilmFrame(step, text.format(**facts), translate_page_text(text).format(**facts), answers, wrong)
 
 
