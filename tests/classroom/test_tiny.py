@@ -93,7 +93,7 @@ def test_few_mutants_of_the_reference_pass():
         for _, text in list(mutants(part.text))[::36]
         if judged(name, tiny_text(LESSONS[name]).replace(part.text, text)).passed
     ]
-    assert len(passed) <= 3
+    assert len(passed) <= 1
 
 
 LEAVES = st.sampled_from(["x", "z", "2.0", "0.5"])

@@ -301,7 +301,7 @@ def test_what_others_put_there_stays(place, small):
     for name in others:
         keep(place, name, 90, 400)
     (place / named(2)).mkdir()
-    ours = keep(place, 3, 90, 400), keep(place, 4, 90, 300)
+    ours = keep(place, 3, 90, 400), keep(place, 4, 90, 300), keep(place, f"{named(5)}.abc.new", 90, 500)
     cache.prune(place)
     assert {file.name for file in files(place)} == {*others, named(2)} and not any(each.exists() for each in ours)
 

@@ -35,7 +35,7 @@ def test_every_kind_of_page_can_be_read_and_asks_for_nothing(site, browser):
     context.close()
 
 
-# Of a kind that is there in two languages, one.
+# Each kind once in one language, the reference's dark, too; walks are looked at in tests/views/test_pages.py.
 @pytest.mark.parametrize("theme, wide, kinds", [("light", 390, KINDS[:6] + KINDS[8:13]), ("dark", 1280, KINDS[4:8])])
 def test_no_kind_of_page_keeps_anybody_out(site, browser, theme, wide, kinds):
     size = {"width": wide, "height": 844}  # on a phone tables and formulas are scrolled

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 
-def offline_page(browser: Any, **options: Any) -> Any:
+def offline_page(browser: Any) -> Any:
     """A page without a network, where nothing moves; its `problems` are what a browser complains of."""
-    view = browser.new_context(offline=True, **{"reduced_motion": "reduce", **options}).new_page()
+    view = browser.new_context(offline=True, reduced_motion="reduce").new_page()
     view.problems = []
     view.on("pageerror", lambda error: view.problems.append(str(error)))
     view.on("console", lambda message: message.type == "error" and view.problems.append(message.text))

@@ -313,7 +313,6 @@ def test_nothing_serious_keeps_anybody_from_using_any_altitude(seen: Any) -> Non
         seen.emulate_media(color_scheme=scheme)
         for floor in range(5):
             go(seen, floor)
-            seen.wait_for_timeout(60)
             assert serious(seen) == [], (width, floor)
             assert seen.evaluate("document.documentElement.scrollWidth <= innerWidth"), (width, floor)
 

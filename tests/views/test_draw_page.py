@@ -92,6 +92,7 @@ def test_a_picture_or_its_beginning_fits_the_screen_and_is_read_and_used_by_ever
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         heights = page.evaluate(READ)
         assert heights and min(heights) >= theme.LEAST - 0.2
+        assert make is five_hundred or page.evaluate(LEAST_TEXT) >= theme.LEAST - 0.01
         larger = page.evaluate(f"{LARGER}(document.querySelector('.ng-view'))")
         assert larger == said(page).startswith("A part is shown") or make is five_hundred  # it says what is folded
         assert page.evaluate(FIRST) in page.evaluate(f"{SEEN}.map((node) => node.id)")
