@@ -133,8 +133,6 @@ class Storage:
                 if self._write(new, len(new)):
                     break
                 self._drop_truncated(new)
-            new = []  # drop our references: only nodes that others hold get a handle
-            self.keep_handles()
 
     def write_nodes(self, entries: Sequence[Any]) -> None:
         """Write new nodes straight into the columns, behind those that wait already. entries: WIDTH items each."""
@@ -316,6 +314,7 @@ class Storage:
         becomes the home of the nodes that are cut off, so that they raise StaleNodeError.
         """
         rows = mark.rows
+        self.keep_handles()
         for row in [row for row in self.handles if row >= rows]:
             node = self.handles[row]()
             if node is not None:

@@ -3,8 +3,8 @@
 To build a node is one step: its operator, operands, value and origin (WIDTH items) are appended
 to a list. So it needs no lock, may be done in any thread at any time, and a Ctrl-C comes before
 or after that step, never within it. Before a column is read, the waiting nodes are written
-behind its last row (`Storage.flush`). The list keeps new nodes alive until they have rows; after
-that, only the references that others hold do.
+behind its last row (`Storage.flush`). The list keeps new nodes alive until the next nodes are
+written or a handle is asked for; after that, only the references that others hold do.
 
     x + 2.0     two nodes: (CONSTANT, no operands, 2.0, ...), (add, x, BEFORE, ...)
 

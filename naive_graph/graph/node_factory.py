@@ -58,6 +58,7 @@ def truncate_if_unreferenced(home: Tables, mark: Checkpoint) -> None:
     """Truncate to the mark, unless a node behind it is referenced: another thread or a handler may have built it."""
     with LOCK, GUARD:
         home.flush()
+        home.keep_handles()
         held = [home.handles[row] for row in home.handles if row >= mark.rows]
         if len(home) > mark.rows and not any(reference() is not None for reference in held):
             home.cut(mark, "was cut back")
