@@ -108,6 +108,12 @@ def elementwise(op: OpType, left: TensorNode, right: TensorNode) -> LinearNode:
     return LinearNode(op, range(1, len(shape) + 1), l_ids, r_ids, left, right)
 
 
+def apply_along_axis(op: OpType, node: TensorNode, vector: TensorNode | None, axis: int) -> TensorNode:
+    """node op vector, with the vector along one axis and broadcast over the others; without one the node itself."""
+    ids = range(1, node.rank + 1)
+    return node if vector is None else LinearNode(op, ids, ids, (axis + 1,), node, vector)
+
+
 def _align_axes(node: TensorNode, shape: Shape) -> tuple[TensorNode, tuple[int, ...]]:
     """The node without its axes of extent 1 that are broadcast, and the index ids of the other axes."""
     ids = tuple(range(len(shape) - node.rank + 1, len(shape) + 1))

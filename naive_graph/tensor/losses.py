@@ -26,7 +26,6 @@ from ..core.catalogue import exp, greater, log, not_equal, relu, softplus, squar
 from ..errors import ShapeError
 from .arithmetic import broadcast, broadcast_or_none, scale_by
 from .base import TensorNode, size_of
-from .index import Shape, canonicalize_axis
 from .nodes import LeafNode
 from .operators.examples import Example, example
 from .operators.families import map_entries
@@ -42,19 +41,6 @@ _REDUCTION = one_of(*REDUCTIONS)
 Reduce = Annotated[str, _REDUCTION._replace(take=lambda value: _REDUCTION.take(str(value).lower()))]
 
 
-def loss_shape(y: Shape, p: Shape, weights: Shape | None, reduce: str, entries: Shape | None = None) -> Shape:
-    """The shape of a loss: of the entries, or () if they are reduced. Raises ShapeError."""
-    if y != p:
-        raise ShapeError(f"labels of shape {y} and predictions of shape {p} differ. Reshape one of them.")
-    losses = y if entries is None else entries
-    if weights is not None and broadcast_or_none(weights, losses) != losses:
-        raise ShapeError(
-            f"weights of shape {weights} do not spread over losses of shape {losses}. "
-            "Give one for each loss, or a shape that broadcasts to theirs."
-        )
-    return losses if reduce == "none" else ()
-
-
 EXAMPLES = (
     example((2, 3), (2, 3)), example((2, 3), (2, 3), (3,), reduce="mean_by_weight"),
     example((3,), (3,), np.array([2.0, 0.0, 1.0])), example((2, 2), (2, 2), (2, 1), reduce="none"),
@@ -62,34 +48,35 @@ EXAMPLES = (
 )  # fmt: skip
 
 
-def define_loss(shape: Callable[..., Shape], *examples: Example) -> Callable[[Callable[..., Any]], OperatorDef]:
+def define_loss(*examples: Example) -> Callable[[Callable[..., Any]], OperatorDef]:
     """Define a loss operator; its examples are drawn from (0.1, 0.9), valid labels and probabilities."""
-    return tensor_operator(shape=shape, examples=examples or EXAMPLES, domain=(0.1, 0.9), method=False)
+    return tensor_operator(examples=examples or EXAMPLES, domain=(0.1, 0.9), method=False)
 
 
-def prediction_loss_shape(y: Shape, p: Shape, weights: Shape | None, reduce: str) -> Shape:
-    return loss_shape(y, p, weights, reduce)
-
-
-def logit_loss_shape(y: Shape, z: Shape, weights: Shape | None, reduce: str) -> Shape:
-    return loss_shape(y, z, weights, reduce)
-
-
-def row_loss_shape(y: Shape, z: Shape, weights: Shape | None, reduce: str) -> Shape:
-    if len(y) == len(z) - 1:
+def require_equal_shapes(labels: TensorNode, predictions: TensorNode) -> None:
+    if labels.shape != predictions.shape:
         raise ShapeError(
-            f"labels are a row of probabilities for each row of {z}, and not of shape {y}. Numbers of classes go to "
-            "sparse_softmax_cross_entropy."
+            f"labels of shape {labels.shape} and predictions of shape {predictions.shape} differ. Reshape one of them."
         )
-    return loss_shape(y, z, weights, reduce, y[:-1])
+
+
+def compare_entries(function: Callable[..., Any], labels: TensorNode, predictions: TensorNode) -> TensorNode:
+    """A loss for each entry: a function of its label and its prediction. Raises ShapeError if their shapes differ."""
+    require_equal_shapes(labels, predictions)
+    return map_entries(function, labels, predictions)
 
 
 def reduce_losses(losses: TensorNode, weights: TensorNode | None, reduce: str) -> TensorNode:
-    """Multiply the losses by their weights, and reduce them as `reduce` says."""
+    """Multiply the losses by their weights, and reduce them as `reduce` says. Raises ShapeError if they do not fit."""
     if weights is None:
         if reduce == "none":
             return losses
         return sum(losses) if reduce == "sum" else mean(losses)
+    if broadcast_or_none(weights.shape, losses.shape) != losses.shape:
+        raise ShapeError(
+            f"weights of shape {weights.shape} do not spread over losses of shape {losses.shape}. "
+            "Give one for each loss, or a shape that broadcasts to theirs."
+        )
     broadcast_weights = broadcast(weights, losses.shape)
     weighted: TensorNode = losses * broadcast_weights
     if reduce in ("none", "sum"):
@@ -111,7 +98,7 @@ def _binary_cross_entropy(y: Any, z: Any, positive: float = 1.0) -> Any:
 # --- entry by entry ---------------------------------------------------------------
 
 
-@define_loss(prediction_loss_shape)
+@define_loss()
 def absolute_difference(y: Tensor, p: Tensor, weights: Maybe = None, reduce: Reduce = DEFAULT) -> Any:
     """|p - y|.
 
@@ -120,19 +107,19 @@ def absolute_difference(y: Tensor, p: Tensor, weights: Maybe = None, reduce: Red
     >>> float(absolute_difference([1.0, 0.0], [0.5, 0.25], reduce="sum").eval())
     0.75
     """
-    return reduce_losses(map_entries(lambda y, p: magnitude(p - y), y, p), weights, reduce)
+    return reduce_losses(compare_entries(lambda y, p: magnitude(p - y), y, p), weights, reduce)
 
 
-@define_loss(prediction_loss_shape)
+@define_loss()
 def mean_squared_error(y: Tensor, p: Tensor, weights: Maybe = None, reduce: Reduce = DEFAULT) -> Any:
     """(p - y)**2.
 
     y: labels; p: predictions, of their shape. Both are any numbers.
     """
-    return reduce_losses(map_entries(lambda y, p: square(p - y), y, p), weights, reduce)
+    return reduce_losses(compare_entries(lambda y, p: square(p - y), y, p), weights, reduce)
 
 
-@define_loss(prediction_loss_shape, *EXAMPLES, example((2, 3), (2, 3), delta=0.3))
+@define_loss(*EXAMPLES, example((2, 3), (2, 3), delta=0.3))
 def huber(y: Tensor, p: Tensor, weights: Maybe = None, reduce: Reduce = DEFAULT, delta: float = 1.0) -> Any:
     """d**2 / 2 for d = p - y within delta; beyond, delta * (|d| - delta / 2). Source: Huber (1964).
 
@@ -143,10 +130,10 @@ def huber(y: Tensor, p: Tensor, weights: Maybe = None, reduce: Reduce = DEFAULT,
         d = p - y
         return where(greater(magnitude(d), delta), delta * magnitude(d) - 0.5 * delta * delta, 0.5 * square(d))
 
-    return reduce_losses(map_entries(of_entry, y, p), weights, reduce)
+    return reduce_losses(compare_entries(of_entry, y, p), weights, reduce)
 
 
-@define_loss(prediction_loss_shape, *EXAMPLES, example((3,), (3,), epsilon=0.01))
+@define_loss(*EXAMPLES, example((3,), (3,), epsilon=0.01))
 def log_loss(y: Tensor, p: Tensor, weights: Maybe = None, reduce: Reduce = DEFAULT, epsilon: float = 1e-7) -> Any:
     """-y log(p + epsilon) - (1 - y) log(1 - p + epsilon).
 
@@ -156,19 +143,19 @@ def log_loss(y: Tensor, p: Tensor, weights: Maybe = None, reduce: Reduce = DEFAU
     def of_entry(y: Any, p: Any) -> Any:
         return -(y * log(p + epsilon)) - (1.0 - y) * log(1.0 - p + epsilon)
 
-    return reduce_losses(map_entries(of_entry, y, p), weights, reduce)
+    return reduce_losses(compare_entries(of_entry, y, p), weights, reduce)
 
 
-@define_loss(logit_loss_shape)
+@define_loss()
 def hinge(y: Tensor, z: Tensor, weights: Maybe = None, reduce: Reduce = DEFAULT) -> Any:
     """max(0, 1 - (2y - 1) z).
 
     y: labels, 0 or 1; z: scores, any numbers of their shape: above 0 for a 1.
     """
-    return reduce_losses(map_entries(lambda y, z: relu(1.0 - (2.0 * y - 1.0) * z), y, z), weights, reduce)
+    return reduce_losses(compare_entries(lambda y, z: relu(1.0 - (2.0 * y - 1.0) * z), y, z), weights, reduce)
 
 
-@define_loss(logit_loss_shape, *EXAMPLES, example((3,), (3,), smoothing=0.25))
+@define_loss(*EXAMPLES, example((3,), (3,), smoothing=0.25))
 def sigmoid_cross_entropy(
     y: Tensor, z: Tensor, weights: Maybe = None, reduce: Reduce = DEFAULT, smoothing: float = 0.0
 ) -> Any:
@@ -184,10 +171,10 @@ def sigmoid_cross_entropy(
             y = y * (1.0 - smoothing) + 0.5 * smoothing
         return _binary_cross_entropy(y, z)
 
-    return reduce_losses(map_entries(of_entry, y, z), weights, reduce)
+    return reduce_losses(compare_entries(of_entry, y, z), weights, reduce)
 
 
-@define_loss(logit_loss_shape, *(example(*case.operands, positive=3.0, **case.properties) for case in EXAMPLES))
+@define_loss(*(example(*case.operands, positive=3.0, **case.properties) for case in EXAMPLES))
 def weighted_cross_entropy_with_logits(
     y: Tensor, z: Tensor, positive: float, weights: Maybe = None, reduce: Reduce = DEFAULT
 ) -> Any:
@@ -195,10 +182,10 @@ def weighted_cross_entropy_with_logits(
 
     y: labels, 0 or 1; z: logits, any numbers of their shape.
     """
-    return reduce_losses(map_entries(lambda y, z: _binary_cross_entropy(y, z, positive), y, z), weights, reduce)
+    return reduce_losses(compare_entries(lambda y, z: _binary_cross_entropy(y, z, positive), y, z), weights, reduce)
 
 
-@define_loss(logit_loss_shape, *EXAMPLES, example(np.array([0.5, 2.0, 3.0]), (3,), full=True))
+@define_loss(*EXAMPLES, example(np.array([0.5, 2.0, 3.0]), (3,), full=True))
 def log_poisson(y: Tensor, z: Tensor, weights: Maybe = None, reduce: Reduce = DEFAULT, full: bool = False) -> Any:
     """exp(z) - y z; with `full`, also Stirling's y log(y) - y + log(2 pi y) / 2, for y > 1.
 
@@ -212,7 +199,7 @@ def log_poisson(y: Tensor, z: Tensor, weights: Maybe = None, reduce: Reduce = DE
         stirling = y * log(y) - y + 0.5 * log(2.0 * math.pi * y)
         return loss + where(greater(y, 1.0), stirling, 0.0)
 
-    return reduce_losses(map_entries(of_entry, y, z), weights, reduce)
+    return reduce_losses(compare_entries(of_entry, y, z), weights, reduce)
 
 
 # --- along axes -------------------------------------------------------------------
@@ -223,7 +210,7 @@ ROWS = (
 )  # fmt: skip
 
 
-@define_loss(row_loss_shape, *ROWS, example((2, 3), (2, 3), smoothing=0.25))
+@define_loss(*ROWS, example((2, 3), (2, 3), smoothing=0.25))
 def softmax_cross_entropy(
     y: Tensor, z: Tensor, weights: Maybe = None, reduce: Reduce = DEFAULT, smoothing: float = 0.0
 ) -> Any:
@@ -235,25 +222,19 @@ def softmax_cross_entropy(
     Its gradient divides by no probability: softmax(z) * (sum of y) - y, times the weight.
     smoothing s moves the labels of K classes: (1 - s) y + s / K.
     """
+    if y.rank == z.rank - 1:
+        raise ShapeError(
+            f"labels are a row of probabilities for each row of {z.shape}, and not of shape {y.shape}. Numbers of "
+            "classes go to sparse_softmax_cross_entropy."
+        )
+    require_equal_shapes(y, z)
     if smoothing:
         y = y * (1.0 - smoothing) + smoothing / y.shape[-1]
     return reduce_losses(scale_by(sum(y * log_softmax(z), -1), -1.0), weights, reduce)
 
 
-def _class_loss_shape(classes: Any, z: Shape, weights: Shape | None, reduce: str, ignore_index: int | None) -> Shape:
-    if classes.shape != z[:-1] or not z:
-        raise ShapeError(
-            f"classes is a whole number for each row of z: an array of shape {z[:-1]}. "
-            "One-hot labels go to softmax_cross_entropy."
-        )
-    valid_classes = classes[classes != ignore_index] if ignore_index is not None else classes
-    if valid_classes.size and not 0 <= valid_classes.min() <= valid_classes.max() < z[-1]:
-        raise ShapeError(f"classes run from 0 to {z[-1] - 1}.")
-    return loss_shape(z, z, weights, reduce, z[:-1])
-
-
 @define_loss(
-    _class_loss_shape, example((2, 3), classes=[0, 2]), example((2, 3), (2,), classes=[0, -1], ignore_index=-1),
+    example((2, 3), classes=[0, 2]), example((2, 3), (2,), classes=[0, -1], ignore_index=-1),
     example((2, 2, 3), classes=[[0, 2], [1, 1]], reduce="none"), example((3,), classes=1, reduce="sum"),
 )  # fmt: skip
 def sparse_softmax_cross_entropy(
@@ -264,6 +245,14 @@ def sparse_softmax_cross_entropy(
     classes: labels, a class number from 0 to K - 1 for each row: of the shape of z
     without its last axis. z: logits, a row of K numbers for each sample.
     """
+    if not z.rank or classes.shape != z.shape[:-1]:
+        raise ShapeError(
+            f"classes is a whole number for each row of z: an array of shape {z.shape[:-1]}. "
+            "One-hot labels go to softmax_cross_entropy."
+        )
+    valid_classes = classes[classes != ignore_index] if ignore_index is not None else classes
+    if valid_classes.size and not 0 <= valid_classes.min() <= valid_classes.max() < z.shape[-1]:
+        raise ShapeError(f"classes run from 0 to {z.shape[-1] - 1}.")
     ignored = classes == ignore_index if ignore_index is not None else np.zeros(classes.shape, dtype=bool)
     # Masking has the same form for all samples, so the compiler passes can batch it; indexing has not.
     chosen = LeafNode.constant(((np.arange(z.shape[-1]) == classes[..., None]) & ~ignored[..., None]).astype(float))
@@ -274,23 +263,18 @@ def sparse_softmax_cross_entropy(
     return reduce_losses(scale_by(picked, -1.0), weights, reduce)
 
 
-def _vector_loss_shape(y: Shape, p: Shape, axis: int, weights: Shape | None, reduce: str) -> Shape:
-    axis_index = canonicalize_axis(axis, len(y))
-    return loss_shape(y, p, weights, reduce, (*y[:axis_index], 1, *y[axis_index + 1 :]))
-
-
-@define_loss(_vector_loss_shape, example((2, 3), (2, 3)), example((2, 3), (2, 3), (3,), axis=0, reduce="none"))
+@define_loss(example((2, 3), (2, 3)), example((2, 3), (2, 3), (3,), axis=0, reduce="none"))
 def cosine_distance(y: Tensor, p: Tensor, axis: Axis = -1, weights: Maybe = None, reduce: Reduce = DEFAULT) -> Any:
     """1 - sum of p * y along an axis.
 
     y: labels; p: predictions, of their shape: vectors along the axis. They should
     have length 1, which is not checked.
     """
+    require_equal_shapes(y, p)
     return reduce_losses(1.0 - sum(p * y, axis, keepdims=True), weights, reduce)
 
 
 @define_loss(
-    lambda y, p, weights, reduce: loss_shape(y, p, weights, reduce, y[:1]),
     *ROWS[:2], example((3,), (3,), reduce="none"), example((2, 2, 2), (2, 2, 2), reduce="sum"),
 )  # fmt: skip
 def mean_pairwise_squared_error(y: Tensor, p: Tensor, weights: Maybe = None, reduce: Reduce = DEFAULT) -> Any:
@@ -299,13 +283,14 @@ def mean_pairwise_squared_error(y: Tensor, p: Tensor, weights: Maybe = None, red
     y: labels; p: predictions, of their shape: any numbers, a sample for each place of the first axis.
     With d = p - y and n entries that is 2 / (n - 1) times the sum of (d - mean d)**2; 0 for a single entry.
     """
+    require_equal_shapes(y, p)
     d = p - y
     axes, n = list(range(1, d.rank)), size_of(d.shape[1:])
     squared_deviations = sum(square(d - mean(d, axes, True)), axes)
     return reduce_losses(squared_deviations * (2.0 / (n - 1) if n > 1 else 0.0), weights, reduce)
 
 
-@define_loss(lambda x: (), example((2, 3)), example(()))
+@define_loss(example((2, 3)), example(()))
 def l2_loss(x: Tensor) -> Any:
     """Half the sum of squares of x, any numbers such as weights: one number. There are no labels."""
     return 0.5 * sum(square(x))

@@ -18,18 +18,15 @@ from .moves import Extents, flat_indices, gather_flat, movement_operator
 from .properties import Layout, Pairs, Size, Tensor, Wholes, one_of
 
 
-def _check_blocks(x: Extents, block: int, data_format: str, to_depth: bool) -> None:
+def _channels_last_indices(x: Extents, block: int, data_format: str, to_depth: bool) -> Any:
+    """Flat indices of the image's entries, as an array with channels last. Raises ShapeError if blocks do not fit."""
     if len(x) != 4:
         raise ShapeError(f"x has shape {x}. It takes images of four axes, in the order {data_format}.")
-    _, h, w, c = x if data_format == "NHWC" else (x[0], x[2], x[3], x[1])
+    table = flat_indices(x) if data_format == "NHWC" else flat_indices(x).transpose(0, 2, 3, 1)
+    _, h, w, c = table.shape
     if (h % block or w % block) if to_depth else c % block**2:
         raise ShapeError(f"block={block} does not divide shape {x}. Choose one that does.")
-
-
-def _to_channels_last(x: Extents, data_format: str) -> Any:
-    """Flat indices of the image's entries, as an array with channels last."""
-    table = flat_indices(x)
-    return table if data_format == "NHWC" else table.transpose(0, 2, 3, 1)
+    return table
 
 
 def _from_channels_last(table: Any, data_format: str) -> Any:
@@ -39,7 +36,6 @@ def _from_channels_last(table: Any, data_format: str) -> Any:
 @movement_operator(
     example((1, 2, 1, 8), block=2), example((1, 8, 1, 2), block=2, data_format="NCHW"),
     example((1, 8, 1, 2), block=2, data_format="NCHW", mode="CRD"),
-    shape=lambda x, block, data_format: _check_blocks(x, block, data_format, False),
     onnx=Onnx("DepthToSpace", block=Attribute("blocksize"), data_format=Fixed("NCHW"),
               mode=(Fixed("DCR", until=10), Attribute("mode", "DCR", since=11))),
     tensorflow=TensorFlow("DepthToSpace", block=Attribute("block_size"), data_format=Attribute("data_format", "NHWC")),
@@ -48,7 +44,7 @@ def depth_to_space(
     x: Tensor, block: Size, data_format: Layout = "NHWC", mode: Annotated[str, one_of("DCR", "CRD")] = "DCR"
 ) -> Any:
     """Rearrange channels into spatial blocks; mode: whether the block index comes first (DCR) or last in a channel."""
-    table = _to_channels_last(x.shape, data_format)
+    table = _channels_last_indices(x.shape, block, data_format, to_depth=False)
     n, h, w, c = table.shape
     if mode == "DCR":
         table = table.reshape(n, h, w, block, block, c // block**2).transpose(0, 1, 3, 2, 4, 5)
@@ -59,31 +55,20 @@ def depth_to_space(
 
 @movement_operator(
     example((1, 4, 2, 2), block=2), example((1, 2, 4, 2), block=2, data_format="NCHW"),
-    shape=lambda x, block, data_format: _check_blocks(x, block, data_format, True),
     onnx=Onnx("SpaceToDepth", block=Attribute("blocksize"), data_format=Fixed("NCHW"), required_values={"mode": "DCR"}),
     tensorflow=TensorFlow("SpaceToDepth", block=Attribute("block_size"), data_format=Attribute("data_format", "NHWC")),
 )  # fmt: skip
 def space_to_depth(x: Tensor, block: Size, data_format: Layout = "NHWC") -> Any:
     """Rearrange spatial blocks into channels: the inverse of depth_to_space in mode DCR."""
-    table = _to_channels_last(x.shape, data_format)
+    table = _channels_last_indices(x.shape, block, data_format, to_depth=True)
     n, h, w, c = table.shape
     table = table.reshape(n, h // block, block, w // block, block, c).transpose(0, 1, 3, 2, 4, 5)
     return gather_flat(x, _from_channels_last(table.reshape(n, h // block, w // block, c * block * block), data_format))
 
 
-def _infer_space_shape(x: Extents, block: Extents, crops: Any) -> Extents:
-    m = len(block)
-    if len(crops) != m or len(x) < m + 1 or x[0] % prod(block):
-        raise ShapeError(f"block={list(block)} and crops={crops} do not fit shape {x}: a pair and a divisor each.")
-    inner = tuple(extent * b - before - after for extent, b, (before, after) in zip(x[1:], block, crops))
-    if min(inner) < 1 or min(min(pair) for pair in crops) < 0:
-        raise ShapeError(f"crops={crops} leave nothing of shape {x}. Crop less.")
-    return (x[0] // prod(block), *inner, *x[m + 1 :])
-
-
 @movement_operator(
     example((4, 1, 2, 1), block=[2, 2], crops=[[0, 0], [1, 0]]), example((4, 2), block=[2], crops=[[0, 1]]),
-    shape=_infer_space_shape, also=["batch_to_space"], tensorflow=[
+    also=["batch_to_space"], tensorflow=[
         TensorFlow("BatchToSpaceND", block=Input(1), crops=Input(2)),
         TensorFlow("BatchToSpace", block=Attribute("block_size", REQUIRED, both_sides), crops=Input(1)),
     ],
@@ -91,6 +76,11 @@ def _infer_space_shape(x: Extents, block: Extents, crops: Any) -> Extents:
 def batch_to_space_nd(x: Tensor, block: Wholes, crops: Pairs) -> Any:
     """Rearrange batch entries into spatial blocks, then crop."""
     m, shape = len(block), x.shape
+    if len(crops) != m or len(shape) < m + 1 or shape[0] % prod(block):
+        raise ShapeError(f"block={list(block)} and crops={crops} do not fit shape {shape}: a pair and a divisor each.")
+    inner_extents = [extent * size - sum(crop) for extent, size, crop in zip(shape[1:], block, crops)]
+    if min(inner_extents) < 1 or min(min(crop) for crop in crops) < 0:
+        raise ShapeError(f"crops={crops} leave nothing of shape {shape}. Crop less.")
     table = flat_indices(shape).reshape(*block, shape[0] // prod(block), *shape[1:])
     inner = [axis for position in range(m) for axis in (m + 1 + position, position)]
     table = table.transpose([m, *inner, *range(2 * m + 1, m + len(shape))])

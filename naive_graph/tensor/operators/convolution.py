@@ -59,29 +59,13 @@ OF_TENSORFLOW: dict[str, Any] = {
 }
 
 
-def _check_bias(bias: Any, filters: int) -> None:
-    if bias is not None and bias != (filters,):
-        raise ShapeError(f"bias of shape {bias} needs a number for each of {filters} filters.")
-
-
-def _infer_conv_shape(
-    x: Extents, w: Extents, strides: Any, padding: Any, dilations: Any, groups: int, data_format: str, bias: Any
-) -> Extents:
-    if len(w) != 4:
-        raise ShapeError(f"w has axes (kh, kw, channels, filters), not shape {w}.")
-    channels = image_extents(x, data_format)[2]
-    if channels != w[2] * groups or w[3] % groups:
-        raise ShapeError(
-            f"x has {channels} channels; w of shape {w} takes {w[2]} in each of {groups} groups, whose number divides "
-            "channels and filters."
-        )
-    _check_bias(bias, w[3])
-    rows, columns = make_windows(image_extents(x, data_format), w, strides, padding, dilations)
-    return make_image_shape(x, rows.out, columns.out, w[3], data_format)
+def _check_bias(bias: TensorNode | None, filters: int) -> None:
+    if bias is not None and bias.shape != (filters,):
+        raise ShapeError(f"bias of shape {bias.shape} needs a number for each of {filters} filters.")
 
 
 @tensor_operator(
-    kind="window", shape=_infer_conv_shape,
+    kind="window",
     examples=[
         example((1, 4, 4, 1), (2, 2, 1, 2)), example((1, 5, 4, 2), (3, 2, 1, 4), strides=2, padding="SAME", groups=2),
         example((1, 2, 5, 4), (2, 3, 2, 1), (1,), data_format="NCHW", dilations=(2, 1), padding=[1, 0, 0, 2]),
@@ -111,7 +95,16 @@ def conv2d(
     >>> conv2d(x, [[[[1.0]], [[2.0]]], [[[3.0]], [[4.0]]]], strides=2).eval().reshape(2, 2).tolist()
     [[44.0, 64.0], [124.0, 144.0]]
     """
-    rows, columns = make_windows(image_extents(x.shape, data_format), w.shape, strides, padding, dilations)
+    if w.rank != 4:
+        raise ShapeError(f"w has axes (kh, kw, channels, filters), not shape {w.shape}.")
+    extents = image_extents(x.shape, data_format)
+    if extents[2] != w.shape[2] * groups or w.shape[3] % groups:
+        raise ShapeError(
+            f"x has {extents[2]} channels; w of shape {w.shape} takes {w.shape[2]} in each of {groups} groups, whose "
+            "number divides channels and filters."
+        )
+    _check_bias(bias, w.shape[3])
+    rows, columns = make_windows(extents, w.shape, strides, padding, dilations)
     image = channels_last(x, data_format)
     y = _grouped_einsum(extract_patches(image, rows, columns), w, groups, "piqjc", "ijcf", "pqf")
     if w.shape[2] == 1 or groups == 1:
@@ -140,17 +133,8 @@ def _grouped_einsum(x: TensorNode, w: TensorNode, groups: int, of_x: str, of_w: 
 # --- depthwise ----------------------------------------------------------------
 
 
-def _infer_depthwise_shape(
-    x: Extents, w: Extents, strides: Any, padding: Any, dilations: Any, data_format: str
-) -> Extents:
-    if len(w) != 4 or image_extents(x, data_format)[2] != w[2]:
-        raise ShapeError(f"w has axes (kh, kw, channels of x, multiplier), not shape {w} beside {x}.")
-    rows, columns = make_windows(image_extents(x, data_format), w, strides, padding, dilations)
-    return make_image_shape(x, rows.out, columns.out, w[2] * w[3], data_format)
-
-
 @tensor_operator(
-    kind="window", shape=_infer_depthwise_shape,
+    kind="window",
     examples=[example((1, 3, 3, 2), (2, 2, 2, 2)), example((3, 2, 2), (2, 1, 2, 1), strides=2)],
     tensorflow=TensorFlow("DepthwiseConv2dNative", **OF_TENSORFLOW),
 )  # fmt: skip
@@ -159,7 +143,9 @@ def depthwise_conv2d(
     data_format: Layout = "NHWC",
 ) -> Any:  # fmt: skip
     """Depthwise convolution: each channel has its own filters. w: (kh, kw, C, multiplier)."""
-    channels = w.shape[2]
+    channels = image_extents(x.shape, data_format)[2]
+    if w.rank != 4 or w.shape[2] != channels:
+        raise ShapeError(f"w has axes (kh, kw, channels of x, multiplier), not shape {w.shape} beside {x.shape}.")
     filters = reshape(w, (*w.shape[:2], 1, channels * w.shape[3]))
     return conv2d.function(x, filters, strides, padding, dilations, channels, data_format)
 
@@ -168,14 +154,13 @@ def depthwise_conv2d(
 
 
 def _infer_transposed_shape(
-    x: Extents, w: Extents, strides: Any, padding: Any, dilations: Any, groups: int, *, data_format: str, bias: Any,
+    x: Extents, w: Extents, strides: Any, padding: Any, dilations: Any, groups: int, *, data_format: str,
     output_padding: Any, output_shape: Any,
 ) -> Extents:  # fmt: skip
     if len(w) != 4 or image_extents(x, data_format)[2] != w[3] or w[3] % groups:
         raise ShapeError(
             f"w has axes (kh, kw, filters / groups, channels of x), not shape {w} beside {x} in {groups} groups."
         )
-    _check_bias(bias, w[2] * groups)
     rows, columns = _crops_and_extents(x, w, strides, padding, dilations, data_format, output_padding, output_shape)
     return make_image_shape(x, rows[1], columns[1], w[2] * groups, data_format)
 
@@ -235,6 +220,7 @@ def conv2d_transpose(
     y[n, p s + i d, q s + j d, f] sums x[n,p,q,c] w[i,j,f,c]. w: (kh, kw, F / groups, C).
     padding is cut off; output_padding is added at the end.
     """
+    _check_bias(bias, w.shape[2] * groups)
     image = channels_last(x, data_format)
     crops = _crops_and_extents(x.shape, w.shape, strides, padding, dilations, data_format, output_padding, output_shape)
     y = _grouped_einsum(image, w, groups, "pqc", "ijfc", "piqjf")

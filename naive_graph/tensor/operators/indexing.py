@@ -65,28 +65,23 @@ def make_one_hot(
     return mark_run_time_gather(indices, hot, indices.rank, picks, checks=True)
 
 
-def _infer_gather_shape(x: Extents, places: Any, axis: int, batch_dims: int) -> Extents:
-    axis_index = canonicalize_axis(axis, len(x))
-    if batch_dims > min(axis_index, len(places.shape)) or x[:batch_dims] != tuple(places.shape[:batch_dims]):
-        raise ShapeError(f"batch_dims={batch_dims}: the first axes of {x} and of places {places.shape} must be equal.")
-    return (*x[:axis_index], *places.shape[batch_dims:], *x[axis_index + 1 :])
-
-
 @movement_operator(
     example((3, 2), places=[2, 0, 2]), example((2, 3), places=[[0, -1], [1, 1]], axis=1),
-    example((2, 3), places=[[1, 0], [2, 2]], axis=1, batch_dims=1), shape=_infer_gather_shape,
+    example((2, 3), places=[[1, 0], [2, 2]], axis=1, batch_dims=1),
     onnx=Onnx("Gather", places=Input(1), axis=Attribute("axis", 0)),
     tensorflow=[TensorFlow("GatherV2", places=Input(1), axis=Input(2), batch_dims=Attribute("batch_dims", 0)),
                 TensorFlow("Gather", places=Input(1), harmless=("validate_indices",))],
 )  # fmt: skip
 def gather(x: Tensor, places: Places, axis: Axis = 0, batch_dims: Count = 0) -> Any:
     """The entries at these indices along an axis; the first `batch_dims` axes are a batch shared by x and places."""
-    axis_index = canonicalize_axis(axis, x.rank)
+    axis_index, shape = canonicalize_axis(axis, x.rank), tuple(places.shape)
+    if batch_dims > min(axis_index, len(shape)) or x.shape[:batch_dims] != shape[:batch_dims]:
+        raise ShapeError(f"batch_dims={batch_dims}: the first axes of {x.shape} and of places {shape} must be equal.")
     if isinstance(places, TensorNode):
         return _gather_at_run_time(x, places, axis_index, batch_dims)
-    table = arithmetic.normalize_indices(x, places, axis_index)
     if not batch_dims:
-        return slicing.gather_axis(x, axis_index, table.shape, (0,) * table.ndim, table=table)
+        return arithmetic.gather(x, places, axis_index)
+    table = arithmetic.normalize_indices(x, places, axis_index)
     return gather_flat(x, take_batched(flat_indices(x.shape), table, axis_index, batch_dims))
 
 
@@ -106,21 +101,21 @@ def _gather_at_run_time(x: TensorNode, places: TensorNode, axis_index: int, batc
     return LinearNode("mul", dst, source_ids, [*source_ids[:batch_dims], *new, -(axis_index + 1)], x, hot)
 
 
-def infer_elements_shape(x: Extents, places: Any, axis: int) -> Extents:
-    axis_index = canonicalize_axis(axis, len(x))
+def check_element_places(x: TensorNode, places: Any, axis: int) -> None:
+    """Raise ShapeError unless `places` has an index along an axis (0 or more) for entries of x along the others."""
     shape = tuple(places.shape)
-    if len(shape) != len(x) or any(p > e for dimension, (p, e) in enumerate(zip(shape, x)) if dimension != axis_index):
-        raise ShapeError(f"places of shape {shape} go beyond {x}. Only along axis {axis_index} may they be longer.")
-    return shape
+    if len(shape) != x.rank or any(p > e for other, (p, e) in enumerate(zip(shape, x.shape)) if other != axis):
+        raise ShapeError(f"places of shape {shape} go beyond {x.shape}. Only along axis {axis} may they be longer.")
 
 
 @movement_operator(
-    example((2, 3), places=[[0, 0], [2, -1]], axis=1), example((3,), places=[1, 1, 0, 2]), shape=infer_elements_shape,
+    example((2, 3), places=[[0, 0], [2, -1]], axis=1), example((3,), places=[1, 1, 0, 2]),
     onnx=Onnx("GatherElements", places=Input(1), axis=Attribute("axis", 0), since=11),
 )  # fmt: skip
 def gather_elements(x: Tensor, places: Places, axis: Axis = 0) -> Any:
     """NumPy's take_along_axis: y[i, j] = x[places[i, j], j] for axis 0."""
     axis_index = canonicalize_axis(axis, x.rank)
+    check_element_places(x, places, axis_index)
     if not isinstance(places, TensorNode):
         table = arithmetic.normalize_indices(x, places, axis_index)
         # NumPy demands that x and the table agree along the other axes, so x is cropped (below: padded) to the table.
@@ -209,28 +204,23 @@ def one_hot(x: Tensor, depth: Size, axis: Axis = -1, on: float = 1.0, off: float
     return arithmetic.transpose(hot, *order) if axis_index < x.rank else hot
 
 
-def _infer_partition_shapes(x: Extents, partitions: Any, num_partitions: int) -> list[Extents]:
-    if x[: partitions.ndim] != partitions.shape:
-        raise ShapeError(f"partitions of shape {partitions.shape} are not the first axes of shape {x}.")
+@movement_operator(
+    example((4, 2), partitions=[0, 1, 1, 0], num_partitions=2),
+    example((2, 2), partitions=[[1, 0], [2, 0]], num_partitions=3),
+    tensorflow=TensorFlow("DynamicPartition", partitions=Input(1), num_partitions=Attribute("num_partitions")),
+)  # fmt: skip
+def dynamic_partition(x: Tensor, partitions: KnownPlaces, num_partitions: Size) -> Any:
+    """Split entries (or slices) into groups, in order; partitions: the group number of each."""
+    if x.shape[: partitions.ndim] != partitions.shape:
+        raise ShapeError(f"partitions of shape {partitions.shape} are not the first axes of shape {x.shape}.")
     if partitions.min() < 0 or partitions.max() >= num_partitions:
         span = f"{partitions.min()} to {partitions.max()}"
         raise ShapeError(f"partitions go from {span}; num_partitions={num_partitions} allows 0 to one less.")
     if num_partitions > partitions.size:
         raise ShapeError(f"num_partitions={num_partitions} is more than there are partitions. One would be empty.")
-    counts = [int((partitions == part).sum()) for part in range(num_partitions)]
-    if 0 in counts:
-        raise ShapeError(f"partition {counts.index(0)} would be empty. Lower num_partitions, or number them anew.")
-    return [(count, *x[partitions.ndim :]) for count in counts]
-
-
-@movement_operator(
-    example((4, 2), partitions=[0, 1, 1, 0], num_partitions=2),
-    example((2, 2), partitions=[[1, 0], [2, 0]], num_partitions=3), shape=_infer_partition_shapes,
-    tensorflow=TensorFlow("DynamicPartition", partitions=Input(1), num_partitions=Attribute("num_partitions")),
-)  # fmt: skip
-def dynamic_partition(x: Tensor, partitions: KnownPlaces, num_partitions: Size) -> Any:
-    """Split entries (or slices) into groups, in order; partitions: the group number of each."""
-    rest = x.shape[partitions.ndim :]
-    rows = slicing.reshape(x, (partitions.size, *rest))
-    flat = partitions.reshape(-1)
-    return [arithmetic.gather(rows, np.flatnonzero(flat == part), 0) for part in range(num_partitions)]
+    members = [np.flatnonzero(partitions == part) for part in range(num_partitions)]
+    for part, indices in enumerate(members):
+        if not indices.size:
+            raise ShapeError(f"partition {part} would be empty. Lower num_partitions, or number them anew.")
+    rows = slicing.reshape(x, (partitions.size, *x.shape[partitions.ndim :]))
+    return [arithmetic.gather(rows, indices, 0) for indices in members]

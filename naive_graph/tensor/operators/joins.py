@@ -24,24 +24,18 @@ from .properties import Axes, Axis, MaybeSize, MaybeWholes, Tensor, Tensors, Who
 MAX_SUMMANDS = 64  # tensors per padded sum; more are joined as a tree
 
 
-def _infer_concat_shape(tensors: list[Extents], axis: int) -> Extents:
-    first, axis_index = tensors[0], canonicalize_axis(axis, len(tensors[0]))
-    before, after = first[:axis_index], first[axis_index + 1 :]
-    for shape in tensors[1:]:
-        if len(shape) != len(first) or (shape[:axis_index], shape[axis_index + 1 :]) != (before, after):
-            raise ShapeError(f"shapes {first} and {shape} differ in more than axis {axis_index}. Only that one may.")
-    return (*before, sum(shape[axis_index] for shape in tensors), *after)
-
-
 @movement_operator(
-    example([(2, 3), (2, 1)], axis=1), example([(2,), (3,), (1,)]), shape=_infer_concat_shape,
+    example([(2, 3), (2, 1)], axis=1), example([(2,), (3,), (1,)]),
     onnx=Onnx("Concat", operands=[ALL], axis=Attribute("axis")),
     tensorflow=[TensorFlow("ConcatV2", operands=[ALL], axis=Input(-1), harmless=("N",)),
                 TensorFlow("Concat", operands=[ALL], axis=Input(0), harmless=("N",))],
 )  # fmt: skip
 def concat(tensors: Tensors, axis: Axis = 0) -> Any:
     """Concatenate tensors along an axis."""
-    axis_index, sources = canonicalize_axis(axis, tensors[0].rank), tuple(tensors)
+    axis_index, sources, first = canonicalize_axis(axis, tensors[0].rank), tuple(tensors), tensors[0].shape
+    for shape in [tensor.shape for tensor in tensors]:
+        if len(shape) != len(first) or shape != (*first[:axis_index], shape[axis_index], *first[axis_index + 1 :]):
+            raise ShapeError(f"shapes {first} and {shape} differ in more than axis {axis_index}. Only that one may.")
     while len(tensors) > MAX_SUMMANDS:  # a balanced tree: each entry is moved O(log n) times
         starts = range(0, len(tensors), MAX_SUMMANDS)
         tensors = [_add_padded(tensors[start : start + MAX_SUMMANDS], axis_index) for start in starts]
@@ -67,19 +61,15 @@ def _add_padded(tensors: Sequence[TensorNode], axis: int) -> TensorNode:
     return result  # type: ignore[return-value]
 
 
-def _infer_stack_shape(tensors: list[Extents], axis: int) -> Extents:
-    if any(tensor != tensors[0] for tensor in tensors):
-        raise ShapeError(f"shapes {', '.join(map(str, dict.fromkeys(tensors)))} differ. Stacked tensors have one.")
-    axis_index = canonicalize_axis(axis, len(tensors[0]) + 1)
-    return (*tensors[0][:axis_index], len(tensors), *tensors[0][axis_index:])
-
-
 @movement_operator(
-    example([(2, 3), (2, 3)], axis=1), example([(), ()]), shape=_infer_stack_shape,
+    example([(2, 3), (2, 3)], axis=1), example([(), ()]),
     tensorflow=TensorFlow("Pack", operands=[ALL], axis=Attribute("axis", 0), harmless=("N",)),
 )  # fmt: skip
 def stack(tensors: Tensors, axis: Axis = 0) -> Any:
     """Stack tensors of equal shape along a new axis."""
+    shapes = dict.fromkeys(tensor.shape for tensor in tensors)
+    if len(shapes) > 1:
+        raise ShapeError(f"shapes {', '.join(map(str, shapes))} differ. Stacked tensors have one.")
     axis_index = canonicalize_axis(axis, tensors[0].rank + 1)
     return concat.function([arithmetic.expand_dims(tensor, axis_index) for tensor in tensors], axis_index)
 

@@ -20,7 +20,7 @@ from .examples import example
 from .families import map_entries
 from .indexing import make_one_hot
 from .mapping import Attribute, Fixed, Input, Onnx, TensorFlow
-from .moves import Extents, flat_indices, gather_flat
+from .moves import flat_indices, gather_flat
 from .properties import Axis, Maybe, MaybeWhole, Places, Tensor, one_of
 from .reductions import log_softmax, softmax
 from .table import tensor_operator
@@ -28,21 +28,19 @@ from .table import tensor_operator
 Mean = Annotated[str, one_of("none", "sum", "mean")]  # how the losses of all samples are reduced
 
 
-def _infer_loss_shape(x: Extents, target: Any, weight: Any, ignore_index: Any, reduction: str, axis: int) -> Extents:
-    axis_index = canonicalize_axis(axis, len(x))
-    rest = x[:axis_index] + x[axis_index + 1 :]
+def _check_labels(x: TensorNode, target: Any, weight: TensorNode | None, ignore_index: int | None, axis: int) -> None:
+    rest, class_count = x.shape[:axis] + x.shape[axis + 1 :], x.shape[axis]
     if tuple(target.shape) != rest:
         raise ShapeError(
-            f"target of shape {tuple(target.shape)} needs a class for each of {rest}: x without axis {axis_index}."
+            f"target of shape {tuple(target.shape)} needs a class for each of {rest}: x without axis {axis}."
         )
-    if weight is not None and weight != (x[axis_index],):
-        raise ShapeError(f"weight of shape {weight} needs a number for each of {x[axis_index]} classes.")
+    if weight is not None and weight.shape != (class_count,):
+        raise ShapeError(f"weight of shape {weight.shape} needs a number for each of {class_count} classes.")
     if not isinstance(target, TensorNode):
         classes = target[target != ignore_index] if ignore_index is not None else target
-        if classes.size and not 0 <= classes.min() <= classes.max() < x[axis_index]:
+        if classes.size and not 0 <= classes.min() <= classes.max() < class_count:
             span = f"{classes.min()} to {classes.max()}"
-            raise ShapeError(f"target goes from {span}; classes run from 0 to {x[axis_index] - 1}.")
-    return rest if reduction == "none" else ()
+            raise ShapeError(f"target goes from {span}; classes run from 0 to {class_count - 1}.")
 
 
 def _negative_log_likelihood(
@@ -50,6 +48,7 @@ def _negative_log_likelihood(
 ) -> TensorNode:
     """The negative log-likelihood, given log-probabilities."""
     axis_index = canonicalize_axis(axis, x.rank)
+    _check_labels(x, target, weight, ignore_index, axis_index)
     if isinstance(target, TensorNode):
         log_probabilities, weights = _pick_at_run_time(x, target, weight, ignore_index, axis_index)
     else:
@@ -111,7 +110,7 @@ OF_ONNX: dict[str, Any] = {
 }
 
 
-@tensor_operator(shape=_infer_loss_shape, examples=EXAMPLES, onnx=Onnx("NegativeLogLikelihoodLoss", **OF_ONNX))
+@tensor_operator(examples=EXAMPLES, onnx=Onnx("NegativeLogLikelihoodLoss", **OF_ONNX))
 def nll_loss(
     x: Tensor,
     weight: Maybe = None,
@@ -130,7 +129,7 @@ def nll_loss(
     return _negative_log_likelihood(x, target, weight, ignore_index, reduction, axis)
 
 
-@tensor_operator(shape=_infer_loss_shape, examples=EXAMPLES, onnx=Onnx("SoftmaxCrossEntropyLoss", **OF_ONNX))
+@tensor_operator(examples=EXAMPLES, onnx=Onnx("SoftmaxCrossEntropyLoss", **OF_ONNX))
 def softmax_cross_entropy_loss(
     x: Tensor,
     weight: Maybe = None,
@@ -148,12 +147,6 @@ def softmax_cross_entropy_loss(
     return _negative_log_likelihood(log_softmax(x, axis), target, weight, ignore_index, reduction, axis)
 
 
-def _infer_row_loss_shape(z: Extents, y: Extents) -> Extents:
-    if not z or z != y:
-        raise ShapeError(f"z of shape {z} and y of shape {y} must be equal: scores beside probabilities.")
-    return z[:-1]
-
-
 def _differentiate_cross_entropy(adjoint: Any, result: Any, z: Any, y: Any) -> tuple[Any, Any]:
     """The vjp: softmax(z) * (sum of y) - y, without cancellation."""
     row_adjoint = arithmetic.expand_dims(adjoint, adjoint.rank)
@@ -161,7 +154,6 @@ def _differentiate_cross_entropy(adjoint: Any, result: Any, z: Any, y: Any) -> t
 
 
 @tensor_operator(
-    shape=_infer_row_loss_shape,
     derivative=_differentiate_cross_entropy,
     examples=[example((3,), (3,)), example((2, 3), (2, 3))],
     tensorflow=TensorFlow("SoftmaxCrossEntropyWithLogits"),
@@ -171,11 +163,12 @@ def softmax_cross_entropy_with_logits(z: Tensor, y: Tensor) -> Any:
 
     y: labels, rows of probabilities, such as one-hot; z: logits, any numbers of their shape.
     """
+    if not z.rank or z.shape != y.shape:
+        raise ShapeError(f"z of shape {z.shape} and y of shape {y.shape} must be equal: scores beside probabilities.")
     return arithmetic.scale_by(reductions_api.sum(y * log_softmax(z), -1), -1.0)
 
 
 @tensor_operator(
-    shape=lambda z, target: _infer_loss_shape(z, target, None, None, "none", -1),
     examples=[example((2, 3), target=[0, 2]), example((3,), target=1)],
     tensorflow=TensorFlow("SparseSoftmaxCrossEntropyWithLogits", target=Input(1)),
 )  # fmt: skip

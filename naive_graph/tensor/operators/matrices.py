@@ -16,7 +16,7 @@ from .. import arithmetic
 from ..base import TensorNode
 from ..build import linear, transform
 from ..index import canonicalize_axis
-from ..nodes import LinearNode, OpType
+from ..nodes import OpType
 from .examples import example
 from .mapping import ALL, Attribute, Onnx, TensorFlow, to_bool
 from .moves import Extents, flat_indices, gather_flat
@@ -29,15 +29,9 @@ def transpose_matrices(x: TensorNode, swap: bool = True) -> TensorNode:
     return arithmetic.transpose(x, *range(x.rank - 2), x.rank - 1, x.rank - 2) if swap else x
 
 
-def _check_matrix_ranks(a: Extents, b: Extents, transpose_a: bool, transpose_b: bool) -> None:
-    for name, x, transposes in (("transpose_a", a, transpose_a), ("transpose_b", b, transpose_b)):
-        if transposes and len(x) < 2:
-            raise ShapeError(f"{name}=True needs a matrix, not shape {x}.")
-
-
 @composition(
     example((2, 3), (3, 2)), example((2, 2, 3), (2, 4, 3), transpose_b=True), example((3,), (3, 2)),
-    example((3, 2), (3,), transpose_a=True), shape=_check_matrix_ranks,
+    example((3, 2), (3,), transpose_a=True),
     onnx=Onnx("MatMul"),
     tensorflow=[TensorFlow("MatMul", transpose_a=Attribute("transpose_a", False),
                            transpose_b=Attribute("transpose_b", False), harmless=("grad_a", "grad_b")),
@@ -47,20 +41,15 @@ def _check_matrix_ranks(a: Extents, b: Extents, transpose_a: bool, transpose_b: 
 )  # fmt: skip
 def matmul(a: Tensor, b: Tensor, transpose_a: bool = False, transpose_b: bool = False) -> Any:
     """The matrix product, as NumPy's; of stacks of matrices, pair by pair."""
+    for name, x, transposes in (("transpose_a", a, transpose_a), ("transpose_b", b, transpose_b)):
+        if transposes and x.rank < 2:
+            raise ShapeError(f"{name}=True needs a matrix, not shape {x.shape}.")
     return arithmetic.matmul(transpose_matrices(a, transpose_a), transpose_matrices(b, transpose_b))
-
-
-def _check_gemm_shapes(a: Extents, b: Extents, c: Any, transpose_a: bool, transpose_b: bool) -> None:
-    if len(a) != 2 or len(b) != 2:
-        raise ShapeError(f"a and b are matrices, not of shapes {a} and {b}. For stacks of them there is matmul.")
-    shape = a[transpose_a], b[not transpose_b]
-    if c is not None and arithmetic.broadcast_or_none(c, shape) != shape:
-        raise ShapeError(f"c of shape {c} cannot be spread to the product's {shape}.")
 
 
 @composition(
     example((2, 3), (3, 2)), example((3, 2), (3, 4), (4,), alpha=0.5, beta=2.0, transpose_a=True),
-    example((2, 3), (2, 3), (2, 1), transpose_b=True), shape=_check_gemm_shapes,
+    example((2, 3), (2, 3), (2, 1), transpose_b=True),
     onnx=Onnx("Gemm", alpha=Attribute("alpha", 1.0), beta=Attribute("beta", 1.0),
               transpose_a=Attribute("transA", 0, to_bool), transpose_b=Attribute("transB", 0, to_bool),
               harmless=("broadcast",)),
@@ -75,7 +64,13 @@ def gemm(
     transpose_b: bool = False,
 ) -> Any:
     """alpha * (a @ b) + beta * c, where a and b may be transposed and c is spread."""
+    if a.rank != 2 or b.rank != 2:
+        raise ShapeError(
+            f"a and b are matrices, not of shapes {a.shape} and {b.shape}. For stacks of them there is matmul."
+        )
     product = matmul.function(a, b, transpose_a, transpose_b)
+    if c is not None and arithmetic.broadcast_or_none(c.shape, product.shape) != product.shape:
+        raise ShapeError(f"c of shape {c.shape} cannot be spread to the product's {product.shape}.")
     product = product if alpha == 1.0 else arithmetic.scale_by(product, alpha)
     return product if c is None else product + (c if beta == 1.0 else arithmetic.scale_by(c, beta))
 
@@ -145,35 +140,26 @@ def mean_n(tensors: Tensors) -> Any:
     return arithmetic.scale_by(add_n.function(tensors), 1.0 / len(tensors))
 
 
-def _infer_bias_shape(x: Extents, bias: Extents, data_format: str) -> Extents:
-    axis = 1 if data_format == "NCHW" else len(x) - 1
-    if len(x) < 2 or bias != x[axis : axis + 1]:
-        raise ShapeError(f"bias of shape {bias} does not fit the channels of {x}, which stand at axis {axis}.")
-    return x
-
-
 @composition(
-    example((2, 3), (3,)), example((1, 3, 2, 2), (3,), data_format="NCHW"), shape=_infer_bias_shape,
+    example((2, 3), (3,)), example((1, 3, 2, 2), (3,), data_format="NCHW"),
     tensorflow=TensorFlow("BiasAdd", data_format=Attribute("data_format", "NHWC")),
 )  # fmt: skip
 def bias_add(x: Tensor, bias: Tensor, data_format: Layout = "NHWC") -> Any:
     """Add a bias vector, one number for each channel."""
-    channel_id = 2 if data_format == "NCHW" else x.rank
-    return LinearNode(OpType.add, range(1, x.rank + 1), range(1, x.rank + 1), (channel_id,), x, bias)
+    axis = 1 if data_format == "NCHW" else x.rank - 1
+    if x.rank < 2 or bias.shape != x.shape[axis : axis + 1]:
+        raise ShapeError(
+            f"bias of shape {bias.shape} does not fit the channels of {x.shape}, which stand at axis {axis}."
+        )
+    return arithmetic.apply_along_axis(OpType.add, x, bias, axis)
 
 
-def _check_cross_shapes(a: Extents, b: Extents, axis: int) -> Extents:
-    if a != b or a[canonicalize_axis(axis, len(a))] != 3:
-        raise ShapeError(f"shapes {a} and {b} must be equal, and 3 along axis {axis}.")
-    return a
-
-
-@composition(
-    example((3,), (3,)), example((3, 2), (3, 2), axis=0), shape=_check_cross_shapes, tensorflow=TensorFlow("Cross")
-)
+@composition(example((3,), (3,)), example((3, 2), (3, 2), axis=0), tensorflow=TensorFlow("Cross"))
 def cross(a: Tensor, b: Tensor, axis: Axis = -1) -> Any:
     """The cross product of vectors along an axis of extent 3."""
     axis_index = canonicalize_axis(axis, a.rank)
+    if a.shape != b.shape or a.shape[axis_index] != 3:
+        raise ShapeError(f"shapes {a.shape} and {b.shape} must be equal, and 3 along axis {axis}.")
     next_, after_next = [1, 2, 0], [2, 0, 1]  # (a x b)[i] = a[i+1] b[i+2] - a[i+2] b[i+1], indices modulo 3
     a1, a2, b1, b2 = (arithmetic.gather(v, order, axis_index) for v in (a, b) for order in (next_, after_next))
     return a1 * b2 - a2 * b1

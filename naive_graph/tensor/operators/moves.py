@@ -51,36 +51,28 @@ def reshape(x: Tensor, shape: Shape) -> Any:
     return slicing.reshape(x, shape)
 
 
-def _infer_flat_shape(x: Extents, axis: int) -> Extents:
-    if not -len(x) <= axis <= len(x):
-        raise ShapeError(f"axis={axis} does not split {len(x)} axes. Take one from {-len(x)} to {len(x)}.")
-    axis_index = axis if axis >= 0 else axis + len(x)
-    return prod(x[:axis_index]), prod(x[axis_index:])
-
-
 @movement_operator(
-    example((2, 3, 2)), example((2, 3), axis=0), example((2, 3), axis=-1), shape=_infer_flat_shape,
+    example((2, 3, 2)), example((2, 3), axis=0), example((2, 3), axis=-1),
     onnx=Onnx("Flatten", axis=Attribute("axis", 1)),
 )  # fmt: skip
 def flatten_to_matrix(x: Tensor, axis: int = 1) -> Any:
     """The axes before `axis` as rows, the others as columns."""
-    return slicing.reshape(x, _infer_flat_shape(x.shape, axis))
-
-
-def _infer_transposed_shape(x: Extents, axes: Any) -> Extents:
-    order = tuple(reversed(range(len(x)))) if axes is None else tuple(canonicalize_axes(axes, len(x), "axes"))
-    if len(order) != len(x):
-        raise ShapeError(f"axes={list(order)} names {len(order)} of {len(x)} axes. Name each once.")
-    return tuple(x[axis] for axis in order)
+    if not -x.rank <= axis <= x.rank:
+        raise ShapeError(f"axis={axis} does not split {x.rank} axes. Take one from {-x.rank} to {x.rank}.")
+    axis_index = axis if axis >= 0 else axis + x.rank
+    return slicing.reshape(x, (prod(x.shape[:axis_index]), prod(x.shape[axis_index:])))
 
 
 @movement_operator(
-    example((2, 3)), example((2, 3, 4), axes=[1, 2, 0]), shape=_infer_transposed_shape, method=False,
+    example((2, 3)), example((2, 3, 4), axes=[1, 2, 0]), method=False,
     onnx=Onnx("Transpose", axes=Attribute("perm", None)), tensorflow=TensorFlow("Transpose", axes=Input(1)),
 )  # fmt: skip
 def transpose(x: Tensor, axes: MaybeWholes = None) -> Any:
     """The axes in another order; reversed if none is given."""
-    return arithmetic.transpose(x, *(axes or ()))
+    order = range(x.rank)[::-1] if axes is None else canonicalize_axes(axes, x.rank, "axes")
+    if len(order) != x.rank:
+        raise ShapeError(f"axes={list(order)} names {len(order)} of {x.rank} axes. Name each once.")
+    return arithmetic.transpose(x, *order)
 
 
 @movement_operator(
@@ -105,18 +97,13 @@ def expand_dims(x: Tensor, axis: Wholes) -> Any:
     return x
 
 
-def _infer_broadcast_shape(x: Extents, shape: Extents) -> Extents:
-    result = arithmetic.broadcast_or_none(x, shape)
-    if result is None:
-        raise ShapeError(f"shape={list(shape)} and {x} do not broadcast. Aligned at the right, equal or 1.")
-    return result
-
-
 @movement_operator(
-    example((3,), shape=[2, 3]), example((2, 1), shape=[1, 3]), shape=_infer_broadcast_shape,
-    method=False,  # tensors have `broadcast`
+    example((3,), shape=[2, 3]), example((2, 1), shape=[1, 3]), method=False,  # tensors have `broadcast`
     onnx=Onnx("Expand", shape=Input(1), since=8), tensorflow=TensorFlow("BroadcastTo", shape=Input(1)),
 )  # fmt: skip
 def expand(x: Tensor, shape: Shape) -> Any:
     """Broadcast the tensor to the common shape of its own and `shape`."""
-    return arithmetic.broadcast(x, _infer_broadcast_shape(x.shape, shape))
+    common_shape = arithmetic.broadcast_or_none(x.shape, shape)
+    if common_shape is None:
+        raise ShapeError(f"shape={list(shape)} and {x.shape} do not broadcast. Aligned at the right, equal or 1.")
+    return arithmetic.broadcast(x, common_shape)

@@ -11,34 +11,22 @@ from ...core.catalogue import abs as magnitude
 from ...core.catalogue import pow, reciprocal, sqrt, square, where
 from ...errors import ShapeError
 from .. import reductions_api
-from ..arithmetic import broadcast, broadcast_or_none
+from ..arithmetic import apply_along_axis, broadcast, broadcast_or_none
 from ..base import TensorNode
 from ..index import canonicalize_axes, canonicalize_axis
-from ..nodes import LinearNode, OpType
+from ..nodes import OpType
 from ..slicing import gather_axis, reshape
 from .examples import example
 from .families import map_entries
 from .mapping import Attribute, Fixed, Input, Onnx, TensorFlow, to_bool, to_scalar
-from .moves import Extents
 from .properties import Axes, Axis, Layout, Least0, Maybe, Rate, Size, Tensor, one_of
 from .table import tensor_operator
 
 EPSILON = Attribute("epsilon", 1e-5)
 
 
-def channel_axis_of(rank: int, data_format: str) -> int:
-    """The channel axis: the last (NHWC), or the one after the batch (NCHW)."""
-    return rank - 1 if data_format == "NHWC" else 1
-
-
-def apply_by_channel(op: OpType, x: TensorNode, vector: TensorNode | None, axis: int) -> TensorNode:
-    """x op vector, with the vector along one axis, broadcast over the others."""
-    ids = range(1, x.rank + 1)
-    return x if vector is None else LinearNode(op, ids, ids, (axis + 1,), x, vector)
-
-
 def scale_and_shift(x: TensorNode, scale: TensorNode | None, bias: TensorNode | None, axis: int) -> TensorNode:
-    return apply_by_channel(OpType.add, apply_by_channel(OpType.mul, x, scale, axis), bias, axis)
+    return apply_along_axis(OpType.add, apply_along_axis(OpType.mul, x, scale, axis), bias, axis)
 
 
 def standardize(x: TensorNode, axes: list[int], epsilon: float) -> TensorNode:
@@ -51,28 +39,23 @@ def _inverse_std(variance: TensorNode, epsilon: float) -> TensorNode:
     return map_entries(lambda v: reciprocal(sqrt(v + epsilon)), variance)
 
 
-def _check_channels(x: Extents, data_format: str, least: int, **vectors: Any) -> int:
-    if len(x) < least:
-        raise ShapeError(f"x has shape {x}. It takes {least} axes at least: a batch, and channels.")
-    axis = channel_axis_of(len(x), data_format)
-    for name, shape in vectors.items():
-        if shape is not None and shape != (x[axis],):
-            channels = f"{x[axis]} channels (axis {axis} of {x})"
-            raise ShapeError(f"{name} of shape {shape} needs a number for each of {channels}.")
+def _find_channel_axis(x: TensorNode, data_format: str, least: int, **vectors: TensorNode | None) -> int:
+    """The channel axis: the last (NHWC), or the one after the batch (NCHW).
+
+    Raises ShapeError if x has fewer axes than `least`, or if one of the vectors has not a number for each channel.
+    """
+    if x.rank < least:
+        raise ShapeError(f"x has shape {x.shape}. It takes {least} axes at least: a batch, and channels.")
+    axis = x.rank - 1 if data_format == "NHWC" else 1
+    for name, vector in vectors.items():
+        if vector is not None and vector.shape != (x.shape[axis],):
+            channels = f"{x.shape[axis]} channels (axis {axis} of {x.shape})"
+            raise ShapeError(f"{name} of shape {vector.shape} needs a number for each of {channels}.")
     return axis
 
 
-def _check_batch_norm(
-    x: Extents, scale: Any, bias: Any, mean: Any, variance: Any, data_format: str, training: bool
-) -> Extents:
-    _check_channels(x, data_format, 2, scale=scale, bias=bias, mean=mean, variance=variance)
-    if not training and (mean is None or variance is None):
-        raise ShapeError("mean and variance are needed but for training=True, which takes those of the batch.")
-    return x
-
-
 @tensor_operator(
-    shape=_check_batch_norm, domain=(0.2, 1.8),
+    domain=(0.2, 1.8),
     examples=[
         example((2, 3), (3,), (3,), (3,), (3,)), example((2, 2, 2, 1), (2,), (2,), (2,), (2,), data_format="NCHW"),
         example((3, 2), (2,), (2,), training=True, epsilon=0.01),
@@ -97,55 +80,51 @@ def batch_norm(
 
     training: mean and variance are those of the batch (the variance over N, not N - 1).
     """
-    channel_axis = channel_axis_of(x.rank, data_format)
+    axis = _find_channel_axis(x, data_format, 2, scale=scale, bias=bias, mean=mean, variance=variance)
     if training:
-        y = standardize(x, [axis for axis in range(x.rank) if axis != channel_axis], epsilon)
+        y = standardize(x, [other for other in range(x.rank) if other != axis], epsilon)
+    elif mean is None or variance is None:
+        raise ShapeError("mean and variance are needed but for training=True, which takes those of the batch.")
     else:
-        assert variance is not None
-        centred = apply_by_channel(OpType.sub, x, mean, channel_axis)
-        y = apply_by_channel(OpType.mul, centred, _inverse_std(variance, epsilon), channel_axis)
-    return scale_and_shift(y, scale, bias, channel_axis)
+        centred = apply_along_axis(OpType.sub, x, mean, axis)
+        y = apply_along_axis(OpType.mul, centred, _inverse_std(variance, epsilon), axis)
+    return scale_and_shift(y, scale, bias, axis)
 
 
-def _check_layer_norm(x: Extents, scale: Any, bias: Any, axis: int) -> Extents:
-    normalised_shape = x[canonicalize_axis(axis, len(x)) :]
-    for name, shape in (("scale", scale), ("bias", bias)):
-        if shape is not None and broadcast_or_none(shape, normalised_shape) != normalised_shape:
-            raise ShapeError(f"{name} of shape {shape} does not fit the normalised axes, {normalised_shape}.")
-    return x
+def _axes_from(x: TensorNode, axis: int, scale: TensorNode | None, bias: TensorNode | None) -> list[int]:
+    """The axes from `axis` on. Raises ShapeError unless scale and bias fit them."""
+    first = canonicalize_axis(axis, x.rank)
+    shape = x.shape[first:]
+    for name, vector in (("scale", scale), ("bias", bias)):
+        if vector is not None and broadcast_or_none(vector.shape, shape) != shape:
+            raise ShapeError(f"{name} of shape {vector.shape} does not fit the normalised axes, {shape}.")
+    return list(range(first, x.rank))
 
 
 @tensor_operator(
-    shape=_check_layer_norm,
     examples=[example((2, 3), (3,), (3,)), example((2, 2, 2), (2, 2), axis=1, epsilon=0.1), example((2, 3))],
     onnx=Onnx("LayerNormalization", axis=Attribute("axis", -1), epsilon=EPSILON, harmless=("stash_type",), since=17),
 )  # fmt: skip
 def layer_norm(x: Tensor, scale: Maybe = None, bias: Maybe = None, axis: Axis = -1, epsilon: Least0 = 1e-5) -> Any:
     """scale * (x - mean) / sqrt(variance + epsilon) + bias, over the axes from `axis` on. Source: Ba et al., 2016."""
-    y = standardize(x, list(range(canonicalize_axis(axis, x.rank), x.rank)), epsilon)
+    y = standardize(x, _axes_from(x, axis, scale, bias), epsilon)
     y = y if scale is None else y * scale
     return y if bias is None else y + bias
 
 
 @tensor_operator(
-    shape=_check_layer_norm, examples=[example((2, 3), (3,)), example((2, 2, 2), axis=1, epsilon=0.1)],
+    examples=[example((2, 3), (3,)), example((2, 2, 2), axis=1, epsilon=0.1)],
     onnx=Onnx("RMSNormalization", axis=Attribute("axis", -1), epsilon=EPSILON, harmless=("stash_type",), since=23),
 )  # fmt: skip
 def rms_norm(x: Tensor, scale: Maybe = None, bias: Maybe = None, axis: Axis = -1, epsilon: Least0 = 1e-5) -> Any:
     """scale * x / sqrt(mean of squares + epsilon), over the axes from `axis` on. Source: Zhang & Sennrich, 2019."""
-    axes = list(range(canonicalize_axis(axis, x.rank), x.rank))
+    axes = _axes_from(x, axis, scale, bias)
     y = x * _inverse_std(reductions_api.mean(square(x), axes, True), epsilon)
     y = y if scale is None else y * scale
     return y if bias is None else y + bias
 
 
-def _check_instance_norm(x: Extents, scale: Any, bias: Any, data_format: str) -> Extents:
-    _check_channels(x, data_format, 3, scale=scale, bias=bias)
-    return x
-
-
 @tensor_operator(
-    shape=_check_instance_norm,
     examples=[example((2, 3, 2), (2,), (2,)), example((1, 2, 3), (2,), (2,), data_format="NCHW")],
     onnx=Onnx("InstanceNormalization", epsilon=EPSILON, data_format=Fixed("NCHW")),
 )
@@ -153,20 +132,12 @@ def instance_norm(
     x: Tensor, scale: Maybe = None, bias: Maybe = None, epsilon: Least0 = 1e-5, data_format: Layout = "NHWC"
 ) -> Any:
     """Each channel of each sample normalised by itself. Source: Ulyanov et al., 2016."""
-    channel_axis = channel_axis_of(x.rank, data_format)
+    channel_axis = _find_channel_axis(x, data_format, 3, scale=scale, bias=bias)
     y = standardize(x, [axis for axis in range(1, x.rank) if axis != channel_axis], epsilon)
     return scale_and_shift(y, scale, bias, channel_axis)
 
 
-def _check_group_norm(x: Extents, scale: Any, bias: Any, groups: int, data_format: str) -> Extents:
-    channel_axis = _check_channels(x, data_format, 3, scale=scale, bias=bias)
-    if x[channel_axis] % groups:
-        raise ShapeError(f"groups={groups} does not divide {x[channel_axis]} channels.")
-    return x
-
-
 @tensor_operator(
-    shape=_check_group_norm,
     examples=[example((1, 3, 4), (4,), (4,), groups=2), example((2, 4, 2), (4,), (4,), groups=4, data_format="NCHW")],
     onnx=Onnx("GroupNormalization", groups=Attribute("num_groups"), epsilon=EPSILON, data_format=Fixed("NCHW"),
               harmless=("stash_type",), since=21),
@@ -180,8 +151,10 @@ def group_norm(
     data_format: Layout = "NHWC",
 ) -> Any:
     """Channels normalised together in groups, sample by sample. Source: Wu & He, 2018."""
-    channel_axis = channel_axis_of(x.rank, data_format)
+    channel_axis = _find_channel_axis(x, data_format, 3, scale=scale, bias=bias)
     before, channels, after = x.shape[:channel_axis], x.shape[channel_axis], x.shape[channel_axis + 1 :]
+    if channels % groups:
+        raise ShapeError(f"groups={groups} does not divide {channels} channels.")
     grouped = reshape(x, (*before, groups, channels // groups, *after))
     y = standardize(grouped, [axis for axis in range(1, grouped.rank) if axis != channel_axis], epsilon)
     return scale_and_shift(reshape(y, x.shape), scale, bias, channel_axis)
@@ -210,13 +183,7 @@ def lp_norm(x: Tensor, axis: Axis = -1, p: Annotated[int, one_of(1, 2)] = 2) -> 
     return map_entries(lambda x, t: where(t, x / (t if p == 1 else sqrt(t)), 0.0), x, total)
 
 
-def _check_local_norm(x: Extents, data_format: str) -> Extents:
-    _check_channels(x, data_format, 2)
-    return x
-
-
 @tensor_operator(
-    shape=_check_local_norm,
     examples=[example((1, 2, 5), size=3), example((1, 4, 2), size=2, data_format="NCHW", alpha=0.5)],
     onnx=Onnx("LRN", size=Attribute("size"), alpha=Attribute("alpha", 1e-4), beta=Attribute("beta", 0.75),
               bias=Attribute("bias", 1.0), data_format=Fixed("NCHW")),
@@ -225,20 +192,14 @@ def local_response_norm(
     x: Tensor, size: Size, alpha: float = 1e-4, beta: float = 0.75, bias: float = 1.0, data_format: Layout = "NHWC"
 ) -> Any:
     """x / (bias + alpha / size * sum of squares over the neighbouring channels)**beta. Source: Krizhevsky, 2012."""
-    channel_axis = channel_axis_of(x.rank, data_format)
+    channel_axis = _find_channel_axis(x, data_format, 2)
     neighbours = gather_axis(square(x), channel_axis, (x.shape[channel_axis], size), (1, 1), -((size - 1) // 2))
     squares = reductions_api.sum(neighbours, channel_axis + 1)
     return map_entries(lambda x, s: x * pow(bias + alpha / size * s, -beta), x, squares)
 
 
-def _check_mask(x: Extents, mask: Any) -> Extents:
-    if mask is not None and mask != x:
-        raise ShapeError(f"mask of shape {mask} needs a 0 or 1 for each entry of {x}.")
-    return x
-
-
 @tensor_operator(
-    shape=_check_mask, examples=[example((2, 3), (2, 3), rate=0.25), example((3,)), example((2,), (2,), rate=1.0)],
+    examples=[example((2, 3), (2, 3), rate=0.25), example((3,)), example((2,), (2,), rate=1.0)],
     onnx=Onnx("Dropout", operands=[0], rate=(Attribute("ratio", 0.5, until=11), Input(1, 0.5, to_scalar, since=12)),
               harmless=("seed",)),
 )  # fmt: skip
@@ -247,4 +208,8 @@ def dropout(x: Tensor, mask: Maybe = None, rate: Rate = 0.5) -> Any:
 
     The mask is given, so the result is a function of its operands. Rate 1 keeps nothing. Source: Srivastava, 2014.
     """
-    return x if mask is None else x * mask * (1.0 / (1.0 - rate) if rate < 1.0 else 0.0)
+    if mask is None:
+        return x
+    if mask.shape != x.shape:
+        raise ShapeError(f"mask of shape {mask.shape} needs a 0 or 1 for each entry of {x.shape}.")
+    return x * mask * (1.0 / (1.0 - rate) if rate < 1.0 else 0.0)

@@ -9,8 +9,8 @@ function's signature does not: the result's shape, the operator's names in ONNX 
     def celu(x: Tensor, alpha: float = 1.0) -> Any:
         return ...
 
-A call converts operands to tensors, checks properties and shapes, and only then builds nodes, inside a scope
-of the operator's name. The resulting node records the call (`node.call`).
+A call converts operands to tensors and checks properties; then the function checks their shapes, and builds nodes
+inside a scope of the operator's name. The resulting node records the call (`node.call`).
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ class OperatorDef:
 
     shape: the shape rule, a function of some of the parameters by name (operands as shapes), which returns the
     result's shape or raises ShapeError; a rule that only checks returns None, and the composition gives the shape.
+    Most operators have none: the function itself raises ShapeError before it builds anything.
     derivative: a custom vjp that replaces the composition's, a function (adjoint, result, *operands,
     **properties) written in operators, returning one tensor for each operand, of its shape. It must be linear
     in the adjoint.
@@ -189,6 +190,8 @@ class OperatorDef:
             try:
                 result = self.function(**values)
             except ShapeError as error:
+                if name is None:
+                    _COUNTS[CURRENT.tables][self.name] -= 1  # the next call gets this label
                 raise self._prefix_with_name(error) from None
         return self.attach_call(result, values, label, name, first, expected)
 

@@ -22,7 +22,6 @@ from ..sliding import (
     extract_patches,
     from_channels_last,
     image_extents,
-    make_image_shape,
     make_windows,
     max_pool_patches,
 )
@@ -160,11 +159,8 @@ def _root(x: TensorNode, p: float) -> TensorNode:
 # --- global pooling -----------------------------------------------------------
 
 
-def _infer_global_shape(x: Extents, data_format: str) -> Extents:
-    return make_image_shape(x, 1, 1, image_extents(x, data_format)[2], data_format)
-
-
 def _spatial_axes(x: TensorNode, data_format: str) -> list[int]:
+    image_extents(x.shape, data_format)  # raises ShapeError for too few axes
     return [x.rank - 3, x.rank - 2] if data_format == "NHWC" else [x.rank - 2, x.rank - 1]
 
 
@@ -172,25 +168,20 @@ def _spatial_axes(x: TensorNode, data_format: str) -> list[int]:
 WHOLE = [example((1, 2, 3, 2)), example((2, 2, 3), data_format="NCHW")]
 
 
-@tensor_operator(
-    kind="window", shape=_infer_global_shape, examples=WHOLE, onnx=Onnx("GlobalAveragePool", data_format=Fixed("NCHW"))
-)
+@tensor_operator(kind="window", examples=WHOLE, onnx=Onnx("GlobalAveragePool", data_format=Fixed("NCHW")))
 def global_avg_pool2d(x: Tensor, data_format: Layout = "NHWC") -> Any:
     """The mean of each channel."""
     return reductions_api.mean(x, _spatial_axes(x, data_format), True)
 
 
-@tensor_operator(
-    kind="window", shape=_infer_global_shape, smooth=False, examples=WHOLE,
-    onnx=Onnx("GlobalMaxPool", data_format=Fixed("NCHW")),
-)  # fmt: skip
+@tensor_operator(kind="window", smooth=False, examples=WHOLE, onnx=Onnx("GlobalMaxPool", data_format=Fixed("NCHW")))
 def global_max_pool2d(x: Tensor, data_format: Layout = "NHWC") -> Any:
     """The largest entry of each channel."""
     return reductions_api.make_reduction(x, "maximum", _spatial_axes(x, data_format), True)
 
 
 @tensor_operator(
-    kind="window", shape=_infer_global_shape, domain=(0.2, 1.5), examples=[*WHOLE, example((1, 2, 2, 1), p=3.0)],
+    kind="window", domain=(0.2, 1.5), examples=[*WHOLE, example((1, 2, 2, 1), p=3.0)],
     onnx=Onnx("GlobalLpPool", p=Attribute("p", 2), data_format=Fixed("NCHW")),
 )  # fmt: skip
 def global_lp_pool2d(x: Tensor, data_format: Layout = "NHWC", p: Positive = 2.0) -> Any:
@@ -201,16 +192,8 @@ def global_lp_pool2d(x: Tensor, data_format: Layout = "NHWC", p: Positive = 2.0)
 # --- dilation -----------------------------------------------------------------
 
 
-def _infer_dilation_shape(x: Extents, w: Extents, strides: Any, rates: Any, padding: Any) -> Extents:
-    if len(w) != 3 or image_extents(x, "NHWC")[2] != w[2]:
-        raise ShapeError(f"w has axes (kh, kw, channels of x), not shape {w} beside {x}.")
-    rows, columns = make_windows(x[-3:], w, strides, padding, rates)
-    return make_image_shape(x, rows.out, columns.out, w[2], "NHWC")
-
-
 @tensor_operator(
     kind="window",
-    shape=_infer_dilation_shape,
     smooth=False,
     examples=[example((1, 3, 3, 2), (2, 2, 2)), example((1, 5, 4, 1), (2, 2, 1), strides=2, rates=2, padding="SAME")],
     tensorflow=TensorFlow(
@@ -222,6 +205,8 @@ def _infer_dilation_shape(x: Extents, w: Extents, strides: Any, rates: Any, padd
 )
 def dilation2d(x: Tensor, w: Tensor, strides: Pair = 1, rates: Pair = 1, padding: Padding = "VALID") -> Any:
     """The largest of x + w in each window: a morphological dilation. w: (kh, kw, C)."""
+    if w.rank != 3 or image_extents(x.shape, "NHWC")[2] != w.shape[2]:
+        raise ShapeError(f"w has axes (kh, kw, channels of x), not shape {w.shape} beside {x.shape}.")
     rows, columns = make_windows(x.shape[-3:], w.shape, strides, padding, rates)
     patches = extract_patches(x, rows, columns)
     ids = range(1, patches.rank + 1)

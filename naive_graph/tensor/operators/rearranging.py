@@ -20,23 +20,19 @@ from .moves import Extents, flat_indices, gather_flat, movement_operator
 from .properties import Axes, Axis, Tensor, Wholes, one_of
 
 
-def _infer_tiled_shape(x: Extents, repeats: Extents) -> Extents:
-    if len(repeats) != len(x) or min(repeats, default=1) < 1:
-        raise ShapeError(f"repeats={list(repeats)} needs a number from 1 on for each of {len(x)} axes.")
-    return tuple(extent * times for extent, times in zip(x, repeats))
-
-
 @movement_operator(
-    example((2, 3), repeats=[2, 1]), example((2,), repeats=[3]), shape=_infer_tiled_shape,
+    example((2, 3), repeats=[2, 1]), example((2,), repeats=[3]),
     onnx=Onnx("Tile", repeats=Input(1), since=6), tensorflow=TensorFlow("Tile", repeats=Input(1)),
 )  # fmt: skip
 def tile(x: Tensor, repeats: Wholes) -> Any:
     """Repeat the tensor `repeats` times along each axis."""
+    if len(repeats) != x.rank or min(repeats, default=1) < 1:
+        raise ShapeError(f"repeats={list(repeats)} needs a number from 1 on for each of {x.rank} axes.")
     # Broadcast along a new axis before each axis, then merge the two: (2, 3) tiled by (4, 1) is (4, 2, 1, 3) as (8, 3).
     dst = [axis_id for axis in range(x.rank) for axis_id in (-(axis + 1), axis + 1)]
     extents = [size for times, extent in zip(repeats, x.shape) for size in (times, extent)]
     broadcast = TransformNode(dst, range(1, x.rank + 1), x, shape=extents)
-    return slicing.reshape(broadcast, _infer_tiled_shape(x.shape, repeats))
+    return slicing.reshape(broadcast, [extent * times for extent, times in zip(x.shape, repeats)])
 
 
 # --- paddings -----------------------------------------------------------------
@@ -127,18 +123,14 @@ def _fold_positions(positions: Any, extent: int, mode: str) -> Any:
 # --- triangles, reversals -----------------------------------------------------
 
 
-def _check_matrices(x: Extents) -> Extents:
-    if len(x) < 2:
-        raise ShapeError(f"x has shape {x}. It takes matrices: two axes at least.")
-    return x
-
-
 @movement_operator(
-    example((2, 3)), example((2, 3, 3), upper=False, k=-1), shape=_check_matrices,
+    example((2, 3)), example((2, 3, 3), upper=False, k=-1),
     onnx=Onnx("Trilu", upper=Attribute("upper", 1, to_bool), k=Input(1, 0, to_scalar), since=14),
 )  # fmt: skip
 def trilu(x: Tensor, upper: bool = True, k: int = 0) -> Any:
     """The entries on and above (or below) the k-th diagonal of each matrix; 0 elsewhere."""
+    if x.rank < 2:
+        raise ShapeError(f"x has shape {x.shape}. It takes matrices: two axes at least.")
     mask = np.triu(np.ones(x.shape[-2:]), k) if upper else np.tril(np.ones(x.shape[-2:]), k)
     return gather_flat(x, np.where(np.broadcast_to(mask, x.shape), flat_indices(x.shape), -1))
 
@@ -154,33 +146,22 @@ def reverse(x: Tensor, axis: Axes = None) -> Any:
     return x
 
 
-def _check_roll(x: Extents, shift: Extents, axis: Any) -> Extents:
-    if len(canonicalize_axes(axis, len(x))) != len(shift):
-        raise ShapeError(f"shift={list(shift)} needs a number for each of axis={axis}.")
-    return x
-
-
 @movement_operator(
-    example((4,), shift=[1]), example((2, 3), shift=[-1, 2], axis=[1, 0]), shape=_check_roll,
+    example((4,), shift=[1]), example((2, 3), shift=[-1, 2], axis=[1, 0]),
     tensorflow=TensorFlow("Roll", shift=Input(1), axis=Input(2)),
 )  # fmt: skip
 def roll(x: Tensor, shift: Wholes, axis: Axes = None) -> Any:
     """Roll entries along axes; those that leave at the end re-enter at the start."""
-    for distance, axis_index in zip(shift, canonicalize_axes(axis, x.rank)):
+    axes = canonicalize_axes(axis, x.rank)
+    if len(axes) != len(shift):
+        raise ShapeError(f"shift={list(shift)} needs a number for each of axis={axis}.")
+    for distance, axis_index in zip(shift, axes):
         x = arithmetic.gather(x, (np.arange(x.shape[axis_index]) - distance) % x.shape[axis_index], axis_index)
-    return x
-
-
-def _check_sequences(x: Extents, lengths: Extents, time_axis: int, batch_axis: int) -> Extents:
-    time, batch = canonicalize_axis(time_axis, len(x), "time_axis"), canonicalize_axis(batch_axis, len(x), "batch_axis")
-    if time == batch or len(lengths) != x[batch] or not 0 <= min(lengths) <= max(lengths) <= x[time]:
-        raise ShapeError(f"lengths={list(lengths)} needs a number up to {x[time]} for each of {x[batch]} sequences.")
     return x
 
 
 @movement_operator(
     example((4, 2), lengths=[3, 1]), example((2, 3, 2), lengths=[1, 3], time_axis=1, batch_axis=0),
-    shape=_check_sequences,
     onnx=Onnx("ReverseSequence", lengths=Input(1), time_axis=Attribute("time_axis", 0),
               batch_axis=Attribute("batch_axis", 1), since=10),
     tensorflow=TensorFlow("ReverseSequence", lengths=Input(1), time_axis=Attribute("seq_dim"),
@@ -188,7 +169,10 @@ def _check_sequences(x: Extents, lengths: Extents, time_axis: int, batch_axis: i
 )  # fmt: skip
 def reverse_sequence(x: Tensor, lengths: Wholes, time_axis: Axis = 0, batch_axis: Axis = 1) -> Any:
     """The first entries of each sequence, as many as its length, in reverse order."""
-    time, batch = canonicalize_axis(time_axis, x.rank), canonicalize_axis(batch_axis, x.rank)
+    time, batch = canonicalize_axis(time_axis, x.rank, "time_axis"), canonicalize_axis(batch_axis, x.rank, "batch_axis")
+    steps, sequences = x.shape[time], x.shape[batch]
+    if time == batch or len(lengths) != sequences or not 0 <= min(lengths) <= max(lengths) <= steps:
+        raise ShapeError(f"lengths={list(lengths)} needs a number up to {steps} for each of {sequences} sequences.")
     table = np.moveaxis(flat_indices(x.shape), (time, batch), (0, 1)).copy()
     for sequence, length in enumerate(lengths):
         table[:length, sequence] = table[:length, sequence][::-1].copy()

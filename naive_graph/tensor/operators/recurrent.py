@@ -10,34 +10,30 @@ Results: all states (T, D, N, H), and the last one of each direction (D, N, H).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Annotated, Any
 
-from ...errors import ShapeError
+from ..arithmetic import apply_along_axis
 from ..base import TensorNode
-from ..nodes import LinearNode, NonlinearNode, OpType
+from ..nodes import NonlinearNode, OpType
 from .examples import example
 from .families import map_entries
 from .mapping import Attribute, Input, Onnx, to_bool
-from .moves import Extents
 from .properties import Kind, Maybe, MaybeWholes, Tensor, one_of
 from .recurrence import (
     ACTIVATIONS,
-    RecurrentShapes,
+    Functions,
     State,
     gate_rows,
     gate_slice,
     parse_activations,
     project_state,
     scan_directions,
-    select_activations,
-    time_first_shape,
     with_bias,
 )
 from .table import tensor_operator
 
 Direction = Annotated[str, one_of("forward", "reverse", "bidirectional")]
-Functions = Annotated[Any, Kind(f"a list of {', '.join(ACTIVATIONS)}, or None", parse_activations)]
+Activations = Annotated[Any, Kind(f"a list of {', '.join(ACTIVATIONS)}, or None", parse_activations)]
 OF_ONNX: dict[str, Any] = {
     "operands": [0, 1, 2, 3, 5],
     "lengths": Input(4, None),
@@ -49,26 +45,10 @@ OF_ONNX: dict[str, Any] = {
 }
 
 
-def _make_shape_rule(gates: int, functions: int) -> Callable[..., None]:
-    """The shape rule of a recurrent layer whose only state is h."""
-
-    def rule(
-        x: Extents, w: Extents, r: Extents, b: Any, initial_h: Any, *, direction: str, lengths: Any, batch_first: bool,
-        activations: Any,
-    ) -> None:  # fmt: skip
-        RecurrentShapes(
-            gates, x, w, r, b, [time_first_shape(initial_h, batch_first)],
-            direction=direction, lengths=lengths, batch_first=batch_first, activations=activations, functions=functions,
-        )  # fmt: skip
-
-    return rule
-
-
 # --- rnn ----------------------------------------------------------------------
 
 
 @tensor_operator(
-    shape=_make_shape_rule(gates=1, functions=1),
     examples=[
         example((2, 1, 2), (1, 2, 2), (1, 2, 2), (1, 4)),
         example((3, 2, 1), (2, 2, 1), (2, 2, 2), direction="bidirectional"),
@@ -86,7 +66,7 @@ def rnn(
     direction: Direction = "forward",
     lengths: MaybeWholes = None,
     batch_first: bool = False,
-    activations: Functions = None,
+    activations: Activations = None,
 ) -> Any:
     """h <- tanh(w x + r h + b). Source: Elman, 1990.
 
@@ -102,12 +82,11 @@ def rnn(
     ((2, 1, 1, 1), [0.7616, 0.992], [[[0.992]]])
     """
 
-    def cell(direction_index: int, projected: TensorNode, state: State, recurrent: TensorNode) -> State:
-        (f,) = select_activations(activations, ("Tanh",), direction_index)
-        return (NonlinearNode(f, projected + project_state(state[0], recurrent)),)
+    def cell(functions: Functions, projected: TensorNode, state: State, recurrent: TensorNode) -> State:
+        return (NonlinearNode(functions[0], projected + project_state(state[0], recurrent)),)
 
     return scan_directions(
-        x, w, r, b, [initial_h],
+        x, w, r, b, [initial_h], gates=1, default_activations=["Tanh"], activations=activations,
         direction=direction, lengths=lengths, batch_first=batch_first, cell=cell,
     )  # fmt: skip
 
@@ -116,7 +95,6 @@ def rnn(
 
 
 @tensor_operator(
-    shape=_make_shape_rule(gates=3, functions=2),
     examples=[
         example((2, 1, 2), (1, 3, 2), (1, 3, 1), (1, 6), linear_before_reset=True),
         example((2, 2, 1), (1, 6, 1), (1, 6, 2), None, (1, 2, 2)),
@@ -133,7 +111,7 @@ def gru(
     direction: Direction = "forward",
     lengths: MaybeWholes = None,
     batch_first: bool = False,
-    activations: Functions = None,
+    activations: Activations = None,
     linear_before_reset: bool = False,
 ) -> Any:
     """h <- (1 - z) * c + z * h, where z keeps and the candidate c sees h through a reset. Source: Cho et al., 2014.
@@ -151,13 +129,11 @@ def gru(
     >>> each.eval().shape, each.eval().ravel().round(4).tolist(), last.eval().round(4).tolist()
     ((2, 1, 1, 1), [0.2048, 0.2813], [[[0.2813]]])
     """
-    size = r.shape[-1]
 
     def cell(
-        direction_index: int, projected: TensorNode, state: State, recurrent: TensorNode, r_bias: Any = None
+        functions: Functions, projected: TensorNode, state: State, recurrent: TensorNode, r_bias: Any = None
     ) -> State:
-        f, g = select_activations(activations, ("Sigmoid", "Tanh"), direction_index)
-        h = state[0]
+        (f, g), h, size = functions, state[0], recurrent.shape[-1]
         gates, candidates = gate_rows(recurrent, 0, 2 * size), gate_rows(recurrent, 2 * size, size)
         gate_biases = None if r_bias is None else gate_slice(r_bias, 0, size, 2)
         candidate_bias = None if r_bias is None else gate_slice(r_bias, 2, size)
@@ -171,7 +147,7 @@ def gru(
         return (map_entries(lambda z, c, h: (1.0 - z) * c + z * h, z, c, h),)
 
     return scan_directions(
-        x, w, r, b, [initial_h],
+        x, w, r, b, [initial_h], gates=3, default_activations=["Sigmoid", "Tanh"], activations=activations,
         direction=direction, lengths=lengths, batch_first=batch_first, cell=cell, separate_bias=True,
     )  # fmt: skip
 
@@ -179,21 +155,7 @@ def gru(
 # --- lstm ---------------------------------------------------------------------
 
 
-def _check_lstm(
-    x: Extents, w: Extents, r: Extents, b: Any, initial_h: Any, initial_c: Any, p: Any, *, direction: str, lengths: Any,
-    batch_first: bool, activations: Any,
-) -> None:  # fmt: skip
-    states = [time_first_shape(state, batch_first) for state in (initial_h, initial_c)]
-    layout = RecurrentShapes(
-        4, x, w, r, b, states,
-        direction=direction, lengths=lengths, batch_first=batch_first, activations=activations, functions=3,
-    )  # fmt: skip
-    if p is not None and p != (layout.directions, 3 * layout.hidden):
-        raise ShapeError(f"p of shape {p} must be {(layout.directions, 3 * layout.hidden)}: a peephole for i, o and f.")
-
-
 @tensor_operator(
-    shape=_check_lstm,
     examples=[
         example((2, 1, 2), (1, 4, 2), (1, 4, 1), (1, 8)),
         example((2, 2, 1), (1, 4, 1), (1, 4, 1), None, (1, 2, 1), (1, 2, 1), (1, 3), lengths=[1, 2]),
@@ -213,7 +175,7 @@ def lstm(
     direction: Direction = "forward",
     lengths: MaybeWholes = None,
     batch_first: bool = False,
-    activations: Functions = None,
+    activations: Activations = None,
     input_forget: bool = False,
 ) -> Any:
     """c <- f * c + i * g, h <- o * tanh(c): gates forget, let in and let out. Source: Hochreiter & Schmidhuber, 1997.
@@ -235,13 +197,11 @@ def lstm(
     >>> h.eval().round(4).tolist(), c.eval().round(4).tolist()
     ([[[0.8112]]], [[[1.4078]]])
     """
-    size = r.shape[-1]
 
     def cell(
-        direction_index: int, projected: TensorNode, state: State, recurrent: TensorNode, peepholes: Any = None
+        functions: Functions, projected: TensorNode, state: State, recurrent: TensorNode, peepholes: Any = None
     ) -> State:
-        f, g, last = select_activations(activations, ("Sigmoid", "Tanh", "Tanh"), direction_index)
-        h, c = state
+        (f, g, last), (h, c), size = functions, state, recurrent.shape[-1]
         total = projected + project_state(h, recurrent)
         i, o, forget, new = (gate_slice(total, gate, size) for gate in range(4))
         peep = [None if peepholes is None else gate_slice(peepholes, gate, size) for gate in range(3)]
@@ -254,13 +214,13 @@ def lstm(
         return map_entries(lambda o, c: f(o) * last(c), o, c), c
 
     return scan_directions(
-        x, w, r, b, [initial_h, initial_c], p,
-        direction=direction, lengths=lengths, batch_first=batch_first, cell=cell,
+        x, w, r, b, [initial_h, initial_c], p, gates=4, default_activations=["Sigmoid", "Tanh", "Tanh"],
+        activations=activations, direction=direction, lengths=lengths, batch_first=batch_first, cell=cell,
     )  # fmt: skip
 
 
 def _add_peephole(gate: TensorNode, peephole: Any, c: TensorNode) -> TensorNode:
     if peephole is None:
         return gate
-    total: TensorNode = gate + LinearNode(OpType.mul, (1, 2), (1, 2), (2,), c, peephole)
+    total: TensorNode = gate + apply_along_axis(OpType.mul, c, peephole, 1)
     return total

@@ -181,14 +181,8 @@ def argmin(x: Tensor, axis: Axis = 0, keepdims: bool = False, select_last_index:
     return argmax.function(-x, axis, keepdims, select_last_index)
 
 
-def _check_top_k(x: tuple[int, ...], k: int, axis: int) -> None:
-    axis_index = canonicalize_axis(axis, len(x))
-    if k > x[axis_index]:
-        raise ShapeError(f"k={k} is more than the {x[axis_index]} entries along axis {axis}. Ask for fewer.")
-
-
 @tensor_operator(
-    shape=_check_top_k, smooth=False, examples=[example((5,), k=2), example((2, 4, 2), k=3, axis=1, largest=False)],
+    smooth=False, examples=[example((5,), k=2), example((2, 4, 2), k=3, axis=1, largest=False)],
     onnx=Onnx("TopK", k=(Attribute("k", until=9), Input(1, adapt=ListElement(0), since=10)), axis=Attribute("axis", -1),
               largest=Attribute("largest", 1, to_bool, since=11), harmless=("sorted",)),
     tensorflow=TensorFlow("TopKV2", k=Input(1), harmless=("sorted",)),
@@ -202,6 +196,8 @@ def top_k(x: Tensor, k: Size, axis: Axis = -1, largest: bool = True) -> Any:
     n * n comparisons; arrays are sorted. NaN is larger than any number.
     """
     axis_index, rank = canonicalize_axis(axis, x.rank), x.rank
+    if k > x.shape[axis_index]:
+        raise ShapeError(f"k={k} is more than the {x.shape[axis_index]} entries along axis {axis}. Ask for fewer.")
     better = greater if largest else less
     is_nan, indices = map_entries(lambda x: 1.0 - equal(x, x), x), _indices_along(x, axis_index)
 
