@@ -15,18 +15,17 @@ from functools import partial
 from typing import Any
 
 from ..core.did_you_mean import explains
-from ..core.interpreters.dual import DualNumber, slope_of
 from ..core.lock import GUARD
 from ..core.number import as_list, number, shortened
 from ..core.plan import Plan, plan_for
 from ..core.rules import RULES, Arithmetic, Rule, rule_named
-from ..core.sweep import differentiate, evaluate
-from ..core.tables import Tables
+from ..core.sweep import evaluate
+from ..core.tables import PLACEHOLDER, VARIABLE, Tables
 from ..errors import GradientCheckError, NodeError, OperatorNameError
-from .derive import gradients
+from .derive import gradients, jacobian, tangent
 from .graph import Graph
 from .node_factory import CURRENT, handle, truncate_if_unreferenced
-from .nodes import Variable, is_tensor, rows_of
+from .nodes import Node, Variable, is_tensor, rows_of
 from .report import KINK_REACH, CheckOptions, Report, require_finite
 from .run_checks import initial_values
 
@@ -63,41 +62,45 @@ def gradcheck(
     >>> print(gradcheck((x * x).sin()).count)
     1
     """
-    if isinstance(eps, (list, tuple, Arithmetic)) or (callable(loss) and not isinstance(loss, Arithmetic)):
-        call = " Call a function first, gradcheck(f(x))." if callable(loss) and not isinstance(loss, Arithmetic) else ""
+    is_function = callable(loss) and not isinstance(loss, Arithmetic)
+    if is_function or isinstance(eps, (list, tuple, Arithmetic)):
+        call = " Call a function first, gradcheck(f(x))." if is_function else ""
         raise NodeError(f"gradcheck takes the loss alone, and finds its leaves: gradcheck(y).{call}")
     wishes = CheckOptions(eps, max_rel, min_abs, mask, skip, max_per_param, subset, seed).checked()
-    one = isinstance(loss, Arithmetic)
-    losses: list[Any] = [loss] if one else as_list(loss, "gradcheck", "a node or a list of nodes")
+    is_one = isinstance(loss, Arithmetic)
+    losses: list[Any] = [loss] if is_one else as_list(loss, "gradcheck", "a node or a list of nodes")
     if not losses:
         raise NodeError("gradcheck needs at least one loss.")
     if is_tensor(losses[0]):
         first: Any = losses[0]  # a tensor checks itself
         report: Report = first.gradients_checked(losses, wishes)
         return report
-    return _check_losses(rows_of(losses, "gradcheck"), wishes)
+    return _check_losses(losses, wishes)
 
 
-def _check_losses(losses: Sequence[int], wishes: CheckOptions) -> Report:
-    tables, skipped = CURRENT.tables, set(rows_of(wishes.skip, "gradcheck"))
+def _check_losses(losses: list[Node], wishes: CheckOptions) -> Report:
+    """Compare the derivatives of the losses' sum along its leaves, or `max_per_param` of each parameter."""
+    tables, skipped, report = CURRENT.tables, rows_of(wishes.skip, "gradcheck"), Report()
+    generator = random.Random(wishes.seed)
     with tables.lock, GUARD:
-        function = _LossFunction(tables, plan_for(tables, losses), wishes.eps)
-        leaves = [step for step in function.leaves() if function.plan.rows[step] not in skipped]
-        leaves = _sample_leaves(function, leaves, wishes)
-        nodes = [handle(tables, function.plan.rows[step]) for step in leaves]
-    masked = [wishes.mask is not None and wishes.mask(node) for node in nodes]  # unlocked: it may use the graph
-    with tables.lock, GUARD:
-        report = Report()
-        modes = function.derivatives(leaves)
-        for index, step in enumerate(leaves):
-            label = function.label(step)
-            parameter = label.partition("[")[0]
+        function = _LossFunction(tables, losses, wishes.eps)
+        plan = function.plan
+        parameters: dict[str, list[tuple[int, str, str]]] = defaultdict(list)
+        for step, (row, kind) in enumerate(zip(plan.rows, plan.kinds)):
+            if kind in (VARIABLE, PLACEHOLDER) and row not in skipped:
+                label = tables.name(row) or tables.label(row)
+                parameter = label.partition("[")[0]  # w[0] and w[1] belong to w
+                parameters[parameter].append((step, parameter, label))
+        leaves = sorted(leaf for entries in parameters.values() for leaf in wishes.sample(entries, generator))
+        nodes = [handle(tables, plan.rows[step]) for step, _, _ in leaves]
+        modes = function.derivatives(nodes)
+    for index, (step, parameter, label) in enumerate(leaves):  # unlocked: a mask may use the graph
+        if wishes.mask is not None and wishes.mask(nodes[index]):
+            report.leave_out(parameter)
+        else:
             in_each_mode = {mode: derivatives[index] for mode, derivatives in modes.items()}
-            if masked[index]:
-                report.leave_out(parameter)
-            else:
-                loss, is_near_kink = partial(function.loss_at, step), function.is_near_kink(step)
-                report.check(parameter, label, in_each_mode, loss, is_near_kink, wishes)
+            loss = partial(function.loss_at, step)
+            report.check(parameter, label, in_each_mode, loss, function.is_near_kink(step), wishes)
     return report
 
 
@@ -137,31 +140,16 @@ def check_operator(operator: Any, points: Iterable[Any] | None = None) -> Any:
     return total
 
 
-def _sample_leaves(function: _LossFunction, leaves: list[int], wishes: CheckOptions) -> list[int]:
-    """At most `max_per_param` leaves of each parameter; `w[0]` and `w[1]` belong to parameter w."""
-    parameters: dict[str, list[int]] = defaultdict(list)
-    for step in leaves:
-        parameters[function.label(step).partition("[")[0]].append(step)
-    generator = random.Random(wishes.seed)
-    return sorted(step for steps in parameters.values() for step in wishes.sample(steps, generator))
-
-
 class _LossFunction:
-    """The loss as a function of its leaves, evaluated without changing the graph."""
+    """The sum of losses as a function of its leaves, evaluated without changing the graph."""
 
-    def __init__(self, tables: Tables, plan: Plan, eps: float) -> None:
-        self.tables, self.plan, self.eps = tables, plan, eps
-        self.values = initial_values(tables, plan)
-        evaluate(plan, self.values)
+    def __init__(self, tables: Tables, losses: list[Node], eps: float) -> None:
+        self.tables, self.losses, self.eps = tables, losses, eps
+        self.plan = plan_for(tables, rows_of(losses, "gradcheck"))
+        self.values = initial_values(tables, self.plan)
+        evaluate(self.plan, self.values)
+        self.kinks = self._kinks(self.values)
         require_finite("The loss", self.loss(self.values))
-
-    def leaves(self) -> list[int]:
-        varies = self.plan.varies()
-        return [step for step in self.plan.leaves() if varies[step]]
-
-    def label(self, step: int) -> str:
-        row = self.plan.rows[step]
-        return self.tables.name(row) or self.tables.label(row)
 
     def loss(self, values: Sequence[float]) -> float:
         return math.fsum(values[step] for step in self.plan.targets)
@@ -179,52 +167,35 @@ class _LossFunction:
 
     def is_near_kink(self, step: int) -> bool:
         """Whether a declared kink lies within reach of the leaf's value."""
-        depends = self.plan.depends_on([step])
-        kinked = [
-            other
-            for other, rule in enumerate(self.plan.rules)
-            if rule is not None
-            and rule.kink is not None
-            and any(depends[operand] for operand in self.plan.operands(other))
+        reach = KINK_REACH * self.eps
+        for distance in (-reach, reach) if self.kinks else ():
+            for before, after in zip(self.kinks, self._kinks(self.values_at(step, distance))):
+                if before != after and not before * after > 0.0:
+                    return True
+        return False
+
+    def _kinks(self, values: Sequence[float]) -> list[float]:
+        """The kink functions of all rules that have one: each changes its sign at the kink."""
+        return [
+            rule.kink(*[values[operand] for operand in self.plan.operands(step)])
+            for step, rule in enumerate(self.plan.rules)
+            if rule is not None and rule.kink is not None
         ]
-        if not kinked:
-            return False
-        below, above = (self.values_at(step, sign * KINK_REACH * self.eps) for sign in (-1.0, 1.0))
-        return not all(
-            self._kink(other, self.values) * self._kink(other, values) > 0.0
-            for other in kinked
-            for values in (below, above)
-        )
 
-    def _kink(self, step: int, values: Sequence[float]) -> float:
-        """The rule's kink function at the step's operands: it changes its sign at the kink."""
-        rule = self.plan.rules[step]
-        assert rule is not None and rule.kink is not None  # is_near_kink asks only these
-        return float(rule.kink(*[values[operand] for operand in self.plan.operands(step)]))
-
-    def derivatives(self, leaves: Sequence[int]) -> dict[str, list[float]]:
+    def derivatives(self, leaves: list[Node]) -> dict[str, list[float]]:
         """d loss / d leaf for each leaf, in each mode."""
-        seeds = dict.fromkeys(self.plan.targets, 1.0)
-        adjoints = differentiate(self.plan, self.values, seeds, self.plan.varies())
         return {
-            "reverse": [adjoints[step] for step in leaves],
-            "forward": [self._tangent(step) for step in leaves],
+            "reverse": [math.fsum(column) for column in zip(*jacobian(self.losses, leaves))],
+            "forward": [math.fsum(tangent(loss, {leaf: 1.0}) for loss in self.losses) for leaf in leaves],
             "graph": self._built_gradients(leaves),
         }
 
-    def _tangent(self, step: int) -> float:
-        """The derivative along one leaf by dual numbers."""
-        duals = [DualNumber(value, 1.0 if other == step else None) for other, value in enumerate(self.values)]
-        evaluate(self.plan, duals)
-        return math.fsum(slope_of(duals[target]) for target in self.plan.targets)
-
-    def _built_gradients(self, leaves: Sequence[int]) -> list[float]:
+    def _built_gradients(self, leaves: list[Node]) -> list[float]:
         """Build the gradients as nodes, evaluate them without writing to the tables, and truncate them again."""
-        wrt = [handle(self.tables, self.plan.rows[step]) for step in leaves]
         mark, sums = self.tables.mark(), [0.0] * len(leaves)
         try:
-            for target in self.plan.targets if wrt else ():  # Plan of no targets would be the whole graph
-                built = gradients(handle(self.tables, self.plan.rows[target]), wrt)
+            for loss in self.losses if leaves else ():  # Plan of no targets would be the whole graph
+                built = gradients(loss, leaves)
                 plan = Plan(self.tables, [node.row for node in built])
                 values = initial_values(self.tables, plan)
                 evaluate(plan, values)

@@ -45,8 +45,8 @@ class CheckOptions(NamedTuple):
         most = None if self.most is None else whole(self.most, "gradcheck's max_per_param", 1)
         return self._replace(eps=eps, max_rel=max_rel, min_abs=min_abs, most=most)
 
-    def sample(self, entries: Sequence[int], generator: random.Random) -> Sequence[int]:
-        """At most `most` of one parameter's entries."""
+    def sample(self, entries: Sequence[Any], generator: random.Random) -> Sequence[Any]:
+        """At most `most` of one parameter's entries, in their order."""
         if self.most is None or len(entries) <= self.most:
             return entries
         if self.subset == "random":
