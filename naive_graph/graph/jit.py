@@ -19,7 +19,7 @@ from __future__ import annotations
 import ctypes
 from array import array
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -29,7 +29,7 @@ from ..core.sweep import Evaluated, Finished, forward_sweep, reverse_sweep
 from ..core.tables import CONSTANT, Tables
 from ..engines.llvm.compile import compiled, place
 from ..engines.llvm.emit import NotCompilable
-from ..engines.llvm.functions import Module, StraightLineFunction
+from ..engines.llvm.functions import FunctionWriter, Module, StraightLineFunction
 from ..engines.select import LARGEST, Setting, engine_named, is_short
 from .run_checks import add_absorbed_adjoints, compute_absorbed_values
 
@@ -49,8 +49,7 @@ class CompiledStep:
     __slots__ = ("adjoints", "code", "fresh", "held", "is_whole", "packed", "row", "run", "tables")
 
     def __init__(self, tables: Tables, whole: Plan, plan: Plan) -> None:
-        code = emit_sweeps(tables, whole, plan)
-        self.code = BackgroundTask(partial(compiled, f"{code}\n{committing(_list_computed_rows(whole), len(tables))}"))
+        self.code = BackgroundTask(partial(compiled, emit_sweeps(tables, whole, plan)))
         self.tables, self.row = tables, plan.rows[plan.targets[0]]
         self.is_whole = sorted(plan.rows) == sorted(whole.rows)  # whether the result depends on every other row
         size = len(tables)
@@ -124,24 +123,30 @@ def _compiled_step(tables: Tables, rows: Sequence[int]) -> CompiledStep | None:
     return CompiledStep(tables, full_plan, plan) if simple else None
 
 
-def emit_sweeps(tables: Tables, whole: Plan, plan: Plan) -> StraightLineFunction:
-    """Trace both sweeps to code: values go to `staged`, followed by a number that is 0 if all is finite, else NaN."""
+def emit_sweeps(tables: Tables, whole: Plan, plan: Plan) -> str:
+    """The code of both sweeps, and of `quick`, which calls them.
+
+    Values go to `staged`, followed by a number that is 0 if all is finite, else NaN.
+    """
     code = StraightLineFunction(Module(), "sweeps", PARAMETERS)
     registers: list[Any] = [code.leaf("values", row) for row in whole.rows]
     for step, row in enumerate(whole.rows):
         if whole.kinds[step] == CONSTANT:
             registers[step] = tables.values[row]  # a constant in the code
     nonfinite: Any = 0.0
-    steps = (step for step, kind in enumerate(whole.kinds) if kind >= 0)
+    computed: dict[int, None] = {}  # rows whose values are staged, in order
+    results = {whole.rows[step] for step in whole.targets}
     for event in forward_sweep(whole, registers):
         if isinstance(event, Evaluated):
             code.store("staged", event.row, event.value)
-            if next(steps) in whole.targets:
+            computed[event.row] = None
+            if event.row in results:
                 nonfinite = _add_nonfinite(nonfinite, event.value)
             code.forget_old_results()
     value_of = dict(zip(whole.rows, registers, strict=True))
     for row in compute_absorbed_values(whole, tables.operators, value_of):
         code.store("staged", row, value_of[row])
+        computed[row] = None
         code.forget_old_results()
     adjoints: dict[int, Any] = defaultdict(float)
     values = [value_of[row] for row in plan.rows]
@@ -155,7 +160,7 @@ def emit_sweeps(tables: Tables, whole: Plan, plan: Plan) -> StraightLineFunction
         code.store("adjoints", row, adjoints[row])
         code.forget_old_results()
     code.store("staged", len(tables), nonfinite)
-    return code
+    return f"{code}\n{emit_commit(computed, len(tables))}"
 
 
 def _add_nonfinite(nonfinite: Any, x: Any) -> Any:
@@ -163,35 +168,18 @@ def _add_nonfinite(nonfinite: Any, x: Any) -> Any:
     return nonfinite if isinstance(x, float) else nonfinite + (x - x)
 
 
-def _list_computed_rows(plan: Plan) -> list[int]:
-    """The rows whose values are computed: operators and absorbed rows."""
-    operators = [row for row, kind in zip(plan.rows, plan.kinds) if kind >= 0]
-    return list(dict.fromkeys([*operators, *(row for _, row, _, _ in plan.absorbed)]))
-
-
-def committing(rows: list[int], size: int) -> str:
+def emit_commit(rows: Iterable[int], size: int) -> str:
     """LLVM function `quick`: run the sweeps; if all is finite, copy values and stamps to the tables, else return 1."""
-    lines = []
+    code = FunctionWriter("define i64 @quick(ptr %packed, i64 %now)")
+    pointers = [code.let(f"load ptr, ptr {code.at('%packed', index, 'ptr')}") for index in range(4)]
+    values, adjoints, staged, stamps = pointers
+    code.do(f'call void @"sweeps"(ptr {values}, ptr {adjoints}, ptr {staged})')
+    is_finite = code.let(f"fcmp oeq double {code.load(staged, size)}, 0.0")
+    code.do(f"br i1 {is_finite}, label %commit, label %leave")
+    code.label("leave")
+    code.do("ret i64 1")
+    code.label("commit")
     for row in rows:
-        lines.append(f"%s{row} = getelementptr double, ptr %staged, i64 {row}")
-        lines.append(f"%x{row} = load double, ptr %s{row}")
-        lines.append(f"%v{row} = getelementptr double, ptr %values, i64 {row}")
-        lines.append(f"store double %x{row}, ptr %v{row}")
-        lines.append(f"%t{row} = getelementptr i64, ptr %stamps, i64 {row}")
-        lines.append(f"store i64 %now, ptr %t{row}")
-    names = ("values", "adjoints", "staged", "stamps")
-    unpacked = [
-        f"%p{index} = getelementptr ptr, ptr %packed, i64 {index}\n  %{name} = load ptr, ptr %p{index}"
-        for index, name in enumerate(names)
-    ]
-    head = [
-        "define i64 @quick(ptr %packed, i64 %now) {",
-        *unpacked,
-        f'call void @"sweeps"({PARAMETERS})',
-        f"%place = getelementptr double, ptr %staged, i64 {size}",
-        "%nonfinite = load double, ptr %place",
-        "%fine = fcmp oeq double %nonfinite, 0.0",
-        "br i1 %fine, label %commit, label %leave",
-        "commit:",
-    ]
-    return "\n  ".join([*head, *lines, "ret i64 0", "leave:", "ret i64 1"]) + "\n}\n"
+        code.store(code.load(staged, row), values, row)
+        code.store("%now", stamps, row, "i64")
+    return code.finish_with_return("i64", "0")
