@@ -167,8 +167,18 @@ class Node(_Methods):
             return self.tables.value(self._row)
 
     @value.setter
-    def value(self, value: float) -> None:
-        self._set(value)
+    def value(self, value: Any) -> None:
+        home = self._home
+        if value is None and type(self) not in KINDS.values():
+            if isinstance(self, Variable | PlaceHolder):
+                raise NumberError(f"{self.tables.label(self._row)} takes a real number, not None. {IN_NAIVE}")
+            with home.lock, GUARD:  # a learner's own node class may start so
+                self.tables.mark_unset(self._row)
+            return
+        if type(value) is not float:
+            value = number(value, self.tables.label(self._row))
+        with home.lock, GUARD:
+            self.tables.set_leaf_value(self._row, value)
 
     @property
     def grad(self) -> Any:
@@ -358,17 +368,12 @@ class Node(_Methods):
     def __setitem__(self, index: object, value: object) -> None:
         self[index]
 
-    def __copy__(self) -> NoReturn:
-        raise NodeError(
-            "A node cannot be copied: it is a row of this process's graph, and its copy would be the node itself. Keep "
-            "its value, best = x.value, and set it again, x.value = best; or make another node, Variable(x.value)."
-        )
-
-    def __deepcopy__(self, memo: Any) -> NoReturn:
-        self.__copy__()
-
     def __reduce__(self) -> NoReturn:
-        raise NodeError("A node cannot be pickled: it is a row of this process's graph. Save its value instead.")
+        raise NodeError(
+            "A node cannot be copied or pickled: it is a row of this process's graph, and its copy would be the node "
+            "itself. Keep its value, best = x.value, and set it again, x.value = best; or make another node, "
+            "Variable(x.value)."
+        )
 
     def __format__(self, spec: str) -> str:
         if not spec:
@@ -383,25 +388,21 @@ class Node(_Methods):
 
     def __repr__(self) -> str:
         with self._home.lock, GUARD:
-            return f"<stale {type(self).__name__}>" if self._is_stale() else summarize_node(self._home, self.row)
+            return self._stale_text() or summarize_node(self._home, self.row)
 
     def __str__(self) -> str:
-        return f"<stale {type(self).__name__}>" if self._is_stale() else self._shown()
+        return self._stale_text() or repr(self.value)
 
-    def _is_stale(self) -> bool:
-        return self._home is not CURRENT.tables or bool(self._home.closed)
-
-    def _shown(self) -> str:
-        return repr(self.value)
+    def _stale_text(self) -> str:
+        is_stale = self._home is not CURRENT.tables or self._home.closed
+        return f"<stale {type(self).__name__}>" if is_stale else ""
 
     # --- refusals ---
 
     if not TYPE_CHECKING:  # type checkers shall report unknown names
 
         def __getattr__(self, name: str) -> NoReturn:
-            if name in names_elsewhere(
-                "numpy"
-            ):  # NumPy looks up a method of its function's name on each node of an array
+            if name in names_elsewhere("numpy"):  # NumPy looks up its functions' names on each node of an array
                 kind = type(self).__name__
                 message = f"This {kind} has no attribute {name!r}. {unsupported_message(name, kind)}"
                 raise AttributeError(message, name=name, obj=self)
@@ -418,19 +419,6 @@ class Node(_Methods):
             "Inside Graph.scratch(), build every node that you use there."
         )
 
-    def _set(self, value: object) -> None:
-        home = self._home
-        if value is None and type(self) not in KINDS.values():
-            if isinstance(self, Variable | PlaceHolder):
-                raise NumberError(f"{self.tables.label(self._row)} takes a real number, not None. {IN_NAIVE}")
-            with home.lock, GUARD:  # a learner's own node class may start so
-                self.tables.mark_unset(self._row)
-            return
-        if type(value) is not float:
-            value = number(value, self.tables.label(self._row))
-        with home.lock, GUARD:
-            self.tables.set_leaf_value(self._row, value)
-
 
 IN_NAIVE = "In naive_graph.naive, where a node is a plain object, this works as it stands."
 
@@ -439,31 +427,24 @@ def _refuse_assignment(name: str) -> Callable[[Any, object], None]:
     """The setter of a read-only property: raises AttributeError."""
 
     def refuse(node: Any, value: object) -> None:
-        if name == "operator" and value == node.operator:
-            return  # a learner's own operator class may set its name
-        raise AttributeError(f"{name} of a node is found in the graph, and cannot be set. {IN_NAIVE}")
+        if name != "operator" or value != node.operator:  # a learner's own operator class may set its name
+            raise AttributeError(f"{name} of a node is found in the graph, and cannot be set. {IN_NAIVE}")
 
     return refuse
 
 
-class _NotSet:
-    """A name that other libraries set, as in `x.data = 5`: setting raises the same error as reading."""
+def _refuse_name(name: str) -> property:
+    """A name that other libraries have, as in `x.data = 5`: reading and setting say what to write here."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def refuse(node: Any, value: object = None) -> None:
+        node.__getattr__(name)  # which raises
 
-    def __get__(self, node: Any, kind: type) -> Any:
-        if node is None:
-            return self
-        raise AttributeError(self.name)  # so that Python calls the node's __getattr__, whose error says what to write
-
-    def __set__(self, node: Node, value: object) -> None:
-        getattr(node, self.name)
+    return property(refuse, refuse)
 
 
 NOT_SET = ("data", "requires_grad", "val", "gradient", "item", "numpy")
 for _name in NOT_SET:
-    setattr(Node, _name, _NotSet(_name))
+    setattr(Node, _name, _refuse_name(_name))
 
 _EXACT = 2**53  # up to here every int is a float
 
@@ -564,9 +545,11 @@ class Constant(Node):
     def __init__(self, value: float, name: str | None = None) -> None:
         register(self, CONSTANT, number(value, "A Constant"), name)
 
-    def _set(self, value: object) -> None:
+    def _refuse_value(self, value: object) -> None:
         label = self.tables.label(self._row)
         raise NodeError(f"{label} cannot be set: its value is fixed. Make it a Variable if it should change.")
+
+    value = Node.value.setter(_refuse_value)  # type: ignore[attr-defined]
 
 
 NO_VALUE: Any = object()  # no argument, as opposed to None, which is a mistake
@@ -593,14 +576,11 @@ class Variable(Node):
         if len(waiting) >= FULL:
             home.flush_if_free()
 
-    value = Node.value.setter(Node._set)  # type: ignore[attr-defined]
-
 
 class PlaceHolder(Node):
     """A number that is fed: no value until `Graph.forward(feed={p: 1.0})` or `p.value = 1.0`."""
 
     __slots__ = ()
-    value = Variable.value
 
     def __init__(self, name: str | None = None) -> None:
         register(self, PLACEHOLDER, 0.0, name)
@@ -627,10 +607,10 @@ class Operator(Variable):
     def rule(self) -> Rule:
         return BY_NUMBER[self.tables.operators[self.row]]
 
-    def _set(self, value: object) -> None:
+    def _refuse_value(self, value: object) -> None:
         raise NodeError(f"{self.tables.label(self._row)} cannot be set: its value is computed.")
 
-    value = Node.value.setter(_set)  # type: ignore[attr-defined]
+    value = Node.value.setter(_refuse_value)  # type: ignore[attr-defined]
 
     def calculate(self, node: Operator | None = None) -> float:
         """The rule's value from the operands' present values; the graph is left as it is.
@@ -649,8 +629,8 @@ class Operator(Variable):
             )
         return float(self.rule(*values))
 
-    def _shown(self) -> str:
-        return self.operator
+    def __str__(self) -> str:
+        return self._stale_text() or self.operator
 
 
 def _in_place(rule: Rule) -> Any:
