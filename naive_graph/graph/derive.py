@@ -151,9 +151,6 @@ def hessian(y: Node, xs: Sequence[Node]) -> list[list[float]]:
     wanted = plan.depends_on(step for step in steps if step is not None)
     columns = []
     for along in steps:
-        if along is None:
-            columns.append([0.0] * len(steps))
-            continue
         duals = _seed_duals(tables, plan, {along: 1.0}, values)
         evaluate(plan, duals)
         adjoints = differentiate(plan, duals, {plan.targets[0]: 1.0}, wanted)

@@ -15,8 +15,18 @@ from typing import Any
 
 from ..core import catalogue as c
 from ..core import ieee
+from ..core.rules import Rule
 
 REWRITES: dict[str, Callable[..., Any]] = {}
+COMPUTED = {c.add, c.sub, c.neg, c.mul, c.div, c.pow}  # of numbers alone, and of no learner's 0, these give a number
+
+
+def simplify(rule: Rule, operands: tuple[Any, ...]) -> Any:
+    """A number, or a simpler expression, for the rule applied to these operands; None if there is none."""
+    if rule in COMPUTED and len(operands) <= 2 and are_numbers(*operands):
+        return rule(*[number_of(x) for x in operands])
+    rewrite = REWRITES.get(rule.name)
+    return None if rewrite is None else rewrite(*operands)
 
 
 def rewrite_rule(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -60,8 +70,6 @@ def add(*xs: Any) -> Any:
     if len(xs) != 2:
         return None
     a, b = xs
-    if are_numbers(a, b):
-        return number_of(a) + number_of(b)  # type: ignore[operator]
     if a == 0.0 or b == 0.0:  # an expression equals only itself, so these are floats
         return b if a == 0.0 else a
     if is_rule(b, c.neg):
@@ -88,8 +96,6 @@ def _merge_complementary_selects(a: Any, b: Any) -> Any:
 
 @rewrite_rule
 def sub(a: Any, b: Any) -> Any:
-    if are_numbers(a, b):
-        return number_of(a) - number_of(b)  # type: ignore[operator]
     if b == 0.0:
         return a
     if a == 0.0:
@@ -103,8 +109,6 @@ def sub(a: Any, b: Any) -> Any:
 
 @rewrite_rule
 def neg(a: Any) -> Any:
-    if are_numbers(a):
-        return -number_of(a)  # type: ignore[operator]
     if is_rule(a, c.neg):
         return a.operands[0]
     number, rest = coefficient(a)
@@ -117,8 +121,6 @@ def mul(*xs: Any) -> Any:
         return None
     a, b = xs
     m, n = number_of(a), number_of(b)
-    if are_numbers(a, b):
-        return m * n  # type: ignore[operator]
     out_of_order = m is None and (n is not None or sort_key(a) > sort_key(b))
     is_learners_zero_first = m == 0.0 and are_numbers(b)  # a is a Constant, or both would be numbers
     if out_of_order or is_learners_zero_first:
@@ -164,8 +166,6 @@ def _merge_fractions(a: Any, b: Any) -> Any:
 
 @rewrite_rule
 def div(a: Any, b: Any) -> Any:
-    if are_numbers(a, b):
-        return ieee.div(number_of(a), number_of(b))  # type: ignore[arg-type]
     if number_of(b) == 1.0:
         return a
     if is_rule(a, c.neg):
@@ -178,8 +178,6 @@ def div(a: Any, b: Any) -> Any:
 
 @rewrite_rule
 def pow_(a: Any, b: Any) -> Any:
-    if are_numbers(a, b):
-        return ieee.pow(number_of(a), number_of(b))  # type: ignore[arg-type]
     if number_of(b) == 1.0:
         return a
     return 1.0 if b == 0.0 else None

@@ -20,7 +20,7 @@ from ..core.tables import CONSTANT, Tables
 from ..core.waiting import operator_entries
 from .node_factory import handle
 from .nodes import Constant, Node
-from .simplify import REWRITES
+from .simplify import simplify
 
 
 class Expression(Arithmetic):
@@ -69,10 +69,9 @@ class Expressions:
             key = tuple([x.hex() if type(x) is float else x for x in operands])
         expression = memory.get(key)
         if expression is None:
-            rewrite = REWRITES.get(rule.name)
-            rewritten = None if rewrite is None else rewrite(*operands)
-            if rewritten is not None:
-                return rewritten
+            simpler = simplify(rule, operands)
+            if simpler is not None:
+                return simpler
             expression = memory[key] = Expression(self, None, rule, operands)
             self.planned.append(expression)
         return expression
