@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from html import escape
 from itertools import pairwise
 from shutil import get_terminal_size
 from textwrap import fill
 from typing import TypeVar
 
-from ..core.interpreters.text import formula, show_formula
+from ..core.interpreters.text import formula
 from ..core.lock import GUARD
 from ..core.number import shortened
 from ..core.plan import Plan, check_set, plan_for
@@ -51,9 +51,24 @@ def html_table(head: Sequence[str], rows: Sequence[Sequence[str]], title: str = 
 
 
 def write_formula(tables: Tables, plan: Plan, style: str = "text", most_lines: int = MOST_LINES) -> str:
-    """The formula of the plan's first target, shortened in the middle beyond `most_lines`."""
+    """The formula of the plan's first target, after its definitions; `most_lines` of these are shown."""
     definitions, result = formula(tables, plan, style)
-    return show_formula(definitions, result, style, most_lines)
+    if style == "text":
+        lines = [f"{name} = {text}" for name, text in definitions]
+        return "\n".join([*leave_out_middle(lines, most_lines, "... ({:,} more lines)"), result])
+    if not definitions:
+        return result
+    lines = [f"{name} &= {text}" for name, text in definitions]
+    lines = leave_out_middle(lines, most_lines, r"&\vdots \quad \text{{({:,} more)}}")
+    return r"\begin{aligned}" + r" \\ ".join([*lines, f"&{result}"]) + r"\end{aligned}"
+
+
+def leave_out_middle(items: Sequence[Item], most: int, note: str) -> list[Item | str]:
+    """At most so many items, and where others are left out a note of their number, for which it has a `{}`."""
+    left_out = len(items) - most
+    if left_out <= 0:
+        return [*items]
+    return [*items[: most // 2], note.format(left_out), *items[most // 2 + left_out :]]
 
 
 def summarize_node(tables: Tables, row: int) -> str:
@@ -85,13 +100,10 @@ def _short_formula(tables: Tables, row: int) -> str | None:
 def format_tables(tables: Tables, plan: Plan) -> Printed:
     """The table of nodes, then the table of edges, of everything in the plan."""
     rows = sorted(plan.rows)
-    sources, targets = tables.edges(rows)
-    shown = [list(node_row(tables, row)) for row in _first_and_last(rows)]
-    edges = [[str(source), str(target)] for source, target in _first_and_last(list(zip(sources, targets)))]
-    return Printed(
-        f"nodes ({len(rows):,})\n{_table(['row', 'kind', 'name', 'value', 'grad'], shown, len(rows))}\n\n"
-        f"edges ({len(sources):,})\n{_table(['source', 'target'], edges, len(sources))}"
-    )
+    edges = [*zip(*tables.edges(rows))]
+    node_table = _table(["row", "kind", "name", "value", "grad"], rows, lambda row: node_row(tables, row))
+    edge_table = _table(["source", "target"], edges, lambda edge: [str(row) for row in edge])
+    return Printed(f"nodes ({len(rows):,})\n{node_table}\n\nedges ({len(edges):,})\n{edge_table}")
 
 
 def node_row(tables: Tables, row: int) -> tuple[str, str, str, str, str]:
@@ -120,12 +132,6 @@ def node_html(tables: Tables, plan: Plan) -> str:
     if tables.grad(row) is not None:
         details.append(f"grad {format_number(tables.grad(row))}")
     return f"<div>{PRE}{escape(text)}</pre><small>{escape(', '.join(details))}</small></div>"
-
-
-def _first_and_last(items: Sequence[Item]) -> list[Item]:
-    """All items of a short list; the first and the last of a long one."""
-    half = MOST_ROWS // 2
-    return list(items) if len(items) <= MOST_ROWS else [*items[:half], *items[-half:]]
 
 
 def align_columns(lines: Sequence[Sequence[str] | str]) -> list[str]:
@@ -184,11 +190,11 @@ def _break_line(line: str, width: int) -> str:
     )  # fmt: skip
 
 
-def _table(head: list[str], lines: list[list[str]], size: int) -> str:
-    rows: list[list[str] | str] = [head, *lines]
-    if size > len(lines):
-        rows.insert(1 + len(lines) // 2, f"... ({size - len(lines):,} more)")
-    return "\n".join(align_columns(rows))
+def _table(head: list[str], items: Sequence[Item], cells: Callable[[Item], Sequence[str]]) -> str:
+    lines: list[Sequence[str]] = [head]
+    for item in leave_out_middle(items, MOST_ROWS, "... ({:,} more)"):
+        lines.append(item if isinstance(item, str) else cells(item))
+    return "\n".join(align_columns(lines))
 
 
 def generate_code(tables: Tables, row: int, language: str, wrt: Sequence[int] | None, name: str) -> Printed:

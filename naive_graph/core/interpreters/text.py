@@ -248,20 +248,3 @@ class _Names:
             name = f"{name}_{row}"
         self.taken.add(name)
         return name
-
-
-def show_formula(definitions: Sequence[tuple[str, str]], result: str, style: str, most_lines: int) -> str:
-    """Definitions first, then the formula; the middle is left out beyond `most_lines`."""
-    left_out = max(0, len(definitions) - most_lines)
-    shown = [*definitions[: most_lines // 2], *definitions[len(definitions) - most_lines + most_lines // 2 :]]
-    if not left_out:
-        shown = list(definitions)
-    if style == "tex":
-        lines = [f"{name} &= {text}" for name, text in shown] + [f"&{result}"]
-        if left_out:
-            lines.insert(most_lines // 2, rf"&\vdots \quad \text{{({left_out:,} more)}}")
-        return result if not definitions else r"\begin{aligned}" + r" \\ ".join(lines) + r"\end{aligned}"
-    lines = [f"{name} = {text}" for name, text in shown]
-    if left_out:
-        lines.insert(most_lines // 2, f"... ({left_out:,} more lines)")
-    return "\n".join([*lines, result])
