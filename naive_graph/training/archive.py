@@ -122,10 +122,8 @@ def _check_sizes(file: zipfile.ZipFile, path: Path) -> None:
 def _read_shape(np: Any, file: zipfile.ZipFile, name: str, dtype: str) -> tuple[int, ...]:
     """The shape in an array's .npy header. Raises ValueError unless its dtype and the entry's size agree."""
     with file.open(f"{name}.npy") as entry:
-        form = np.lib.format
-        version = form.read_magic(entry)
-        read_header = form.read_array_header_1_0 if version == (1, 0) else form.read_array_header_2_0
-        shape, _, stored_dtype = read_header(entry)
+        np.lib.format.read_magic(entry)
+        shape, _, stored_dtype = np.lib.format.read_array_header_1_0(entry)  # `write` makes no other
         size, begin = file.getinfo(f"{name}.npy").file_size, entry.tell()
     if stored_dtype != np.dtype(dtype):
         raise ValueError(f"{name!r} is an array of {stored_dtype}, not of {np.dtype(dtype)}")

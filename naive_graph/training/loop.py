@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
 from math import cos, pi
@@ -130,9 +130,16 @@ def run(
     """The loop under `fit`: run the steps of each epoch, then validate; returns the updated outcome.
 
     steps: yields once for each step of an epoch; the event tells it that Ctrl-C was pressed, which ends the loop
-    after the current step.
+    after the current step; a second Ctrl-C raises KeyboardInterrupt at once.
     """
-    with _stop_on_interrupt() as stop_event:
+    stop_event = threading.Event()
+
+    def handle_interrupt(*_: object) -> None:
+        if stop_event.is_set():
+            raise KeyboardInterrupt
+        stop_event.set()
+
+    with interrupts_to(handle_interrupt):
         for epoch in epochs:
             for _ in steps(epoch, stop_event):
                 outcome.steps += 1
@@ -187,20 +194,6 @@ def _columns(batch: list[Any], inputs: int) -> list[Any]:
     import numpy as np
 
     return [np.stack([np.asarray(sample) for sample in column]) for column in (zip(*batch) if inputs > 1 else [batch])]
-
-
-@contextmanager
-def _stop_on_interrupt() -> Iterator[threading.Event]:
-    """Within the block the first Ctrl-C only sets the event; a second one raises KeyboardInterrupt."""
-    stop_event = threading.Event()
-
-    def handle_interrupt(*_: object) -> None:
-        if stop_event.is_set():
-            raise KeyboardInterrupt
-        stop_event.set()
-
-    with interrupts_to(handle_interrupt):
-        yield stop_event
 
 
 def _check_parts(trainer: Any, loss_of: Any, samples: Any) -> None:

@@ -1,13 +1,10 @@
-"""The interface between trainers and weights (`Movable`), and its implementation for scalar Variables.
-
-The implementation for the parameters of a Model is in parameters.py.
-"""
+"""Scalar Variables as weights: the interface between trainers and weights, which the parameters of a Model have too."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
-from typing import Any, Protocol
+from typing import Any
 
 from ..core.number import as_list, number, shortened
 from ..errors import TrainingError
@@ -34,38 +31,11 @@ LARGEST = sys.float_info.max
 check_fraction = make_range_check(0.0, 1.0, "number from 0 to 1")
 
 
-class Movable(Protocol):
-    """A trainable weight, or array of weights, with its gradient.
+class ScalarWeight:
+    """One scalar Variable, with the methods by which trainers move any weights, or array of weights.
 
     where: the part to read or write: None or `...` for all (None: as a copy), or an index of rows.
     """
-
-    updated: bool
-
-    def select_part(self, sparse: bool) -> Any:
-        """The part (`where`) that the next update changes; False for nothing. sparse: only rows with a gradient."""
-
-    def read(self, where: Any) -> Any:
-        """The weights there."""
-
-    def slope(self, where: Any) -> Any:
-        """Their gradient."""
-
-    def write(self, where: Any, weights: Any) -> None:
-        """Set the weights there."""
-
-    def shrink(self, factor: float) -> None:
-        """Multiply all weights by a factor (weight decay)."""
-
-    def clear_gradient(self) -> None:
-        """Set the gradient to zero."""
-
-    def zeros(self) -> Any:
-        """A zero, or an array of zeros of the weights' shape, to initialize optimizer state."""
-
-
-class ScalarWeight:
-    """One scalar Variable as a Movable."""
 
     updated = True
 
@@ -73,13 +43,16 @@ class ScalarWeight:
         self.node = node
 
     def select_part(self, sparse: bool) -> Any:
+        """The part (`where`) that the next update changes; False for nothing. sparse: only rows with a gradient."""
         return None
 
     def read(self, where: Any) -> float:
+        """The weights there."""
         value: float = self.node.value
         return value
 
     def slope(self, where: Any) -> float:
+        """Their gradient."""
         slope = self.node.grad
         if slope is None:
             label = CURRENT.tables.label(self.node.row)
@@ -87,15 +60,19 @@ class ScalarWeight:
         return float(slope)
 
     def write(self, where: Any, weights: float) -> None:
+        """Set the weights there."""
         self.node.value = weights
 
     def shrink(self, factor: float) -> None:
+        """Multiply all weights by a factor (weight decay)."""
         self.node.value *= factor
 
     def clear_gradient(self) -> None:
+        """Set the gradient to zero."""
         CURRENT.tables.grads[self.node.row] = 0.0
 
     def zeros(self) -> float:
+        """A zero, or an array of zeros of the weights' shape, to initialize optimizer state."""
         return 0.0
 
 

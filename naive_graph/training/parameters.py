@@ -69,7 +69,7 @@ class Parameter(Suggesting):
         else:
             np.add.at(self.g, rows, np.asarray(gradient))  # sums over repeated rows
 
-    # --- the interface that trainers use (parameter_protocol.Movable, which says what `where` is) ---
+    # --- the interface that trainers use (that of ScalarWeight, which says what `where` is) ---
 
     def select_part(self, sparse: bool) -> Any:
         return None

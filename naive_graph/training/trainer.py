@@ -17,15 +17,15 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, ClassVar
 
-from ..core.did_you_mean import Suggesting, explains, names_elsewhere, raise_unknown_attribute
+from ..core.did_you_mean import Suggesting, describe_misfit, explains, names_elsewhere, raise_unknown_attribute
 from ..core.files import path_of
 from ..core.number import shortened, switch, whole
 from ..core.optional_deps import defer_sigint
-from ..errors import ArityError, DivergedError, TrainingError
+from ..errors import DivergedError, TrainingError
 from ..graph.formatting import html_table
 from ..program.update import memories_of
 from .archive import Shapes, read, write
-from .parameter_protocol import LARGEST, HasWeightDecay, Movable, VariableList, check_fraction, make_range_check
+from .parameter_protocol import LARGEST, HasWeightDecay, VariableList, check_fraction, make_range_check
 
 # The trainers' names (as in DyNet and Keras) of settings that formulas call otherwise.
 TRAINER_NAMES = {"rate": "learning_rate", "beta1": "beta_1", "beta2": "beta_2"}
@@ -103,11 +103,8 @@ class Trainer(Suggesting):
         self.model: Any = model if isinstance(model, HasWeightDecay) else VariableList(model)
         try:
             bound = self.settings_signature.bind(*settings, **named)
-        except TypeError as error:
-            elsewhere = names_elsewhere("argument")
-            hints = [f" Write {elsewhere[name]}." for name in named if name in elsewhere]
-            names = ", ".join(self.settings_signature.parameters)
-            raise ArityError(f"{type(self).__name__}: {error}.{''.join(hints[:1])} Its settings: {names}.") from None
+        except TypeError:
+            raise describe_misfit(type(self), (model, *settings), named) from None
         bound.apply_defaults()
         for name, value in bound.arguments.items():
             setattr(self, name, value)
@@ -196,7 +193,7 @@ class Trainer(Suggesting):
             return scale * (threshold / (abs(scale) * norm)), True
         return scale, False
 
-    def _compute_step(self, number: int, weight: Movable, where: Any, slope: Any) -> tuple[list[Any], Any, list[Any]]:
+    def _compute_step(self, number: int, weight: Any, where: Any, slope: Any) -> tuple[list[Any], Any, list[Any]]:
         """Apply the formula to (a part of) a weight: its state, new values and new state. Raises DivergedError."""
         memory = self.memory.get(number) or [weight.zeros() for _ in range(self.state_count)]
         state = memory if where is None else [array[where] for array in memory]
