@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from stepping import visit
 
-from naive_graph import Constant, Graph, LeafNode, Sequential, Variable, draw, scope
+from naive_graph import Constant, Graph, LeafNode, PlaceHolder, Sequential, Variable, draw, scope
 from naive_graph.core.plan import absorbed_by
 from naive_graph.graph.node_factory import CURRENT
 from naive_graph.sequential import Dense
@@ -35,6 +35,15 @@ def layers():
 
 def titled():
     return draw(Variable(1.0, name="x").sin(), title="A title that is much wider than the picture that it stands over")
+
+
+def newton():
+    """Kepler's equation, E - e sin(E) = M, in six steps."""
+    e, m = Variable(0.3, name="e"), PlaceHolder("M")
+    y = m
+    for _ in range(6):
+        y = y - (y - e * y.sin() - m) / (1 - e * y.cos())
+    return y
 
 
 PICTURES = [
@@ -638,6 +647,16 @@ def test_a_page_uses_the_whole_window_and_no_more(saved, shown):
         assert page.evaluate("extent => extent.map(each => document.documentElement[each])", extent) == list(size)
         down = page.evaluate("document.querySelector('.ng-view svg').dataset.way.startsWith('TB')")
         assert down or size[0] > 600
+
+
+def test_the_words_below_a_picture_hide_nothing_of_it(opened):
+    page = opened(lambda: draw(newton()), size=(390, 844))
+    fit = "each => [each.scrollHeight - each.clientHeight, each.scrollWidth - each.clientWidth]"
+    assert page.locator(".ng-view").evaluate(fit) == [0, 0]
+    assert page.locator(".ng-said").inner_text().startswith("62 nodes")
+    page.locator(".ng-view").focus()
+    page.keyboard.press("f")
+    assert page.locator(".ng-view").evaluate(fit) == [0, 0]
 
 
 def test_the_map_in_the_corner_shows_where_one_is_and_leads_where_it_is_clicked_or_dragged(opened):

@@ -50,16 +50,18 @@ const enliven = (() => {
     const caption = written.filter((each) => !isOwn || each !== document.title).join(" ");
 
     function begin(id) {
-      const isWhole = stage.begin(id ?? (life && !dot ? `row-${life.steered.at()}` : first()));  // dot makes room for both
+      const box = id ?? (life && !dot ? `row-${life.steered.at()}` : first()), isWhole = stage.begin(box);  // dot makes room for both
       const more = opening.length ? "A box that holds more opens by a click, or by Enter." : "";
-      tell(isWhole ? [caption, more].filter(Boolean).join(" ") : "A part is shown, so that it can be read: scroll, drag, or use the map in the corner.");
+      const part = "A part is shown, so that it can be read: scroll, drag, or use the map in the corner.";
+      tell(isWhole ? [caption, more].filter(Boolean).join(" ") : part);
+      if (isWhole && !stage.begin(box)) tell(part);  // the words take lines from the view
     }
     /** Where reading begins: the box nearest the upper left corner. */
     function first() {
       const near = (id) => { const [x, y] = stage.spots.get(id); return x + y; };
       return [...nodes.keys()].filter((id) => shown(id) && stage.spots.has(id)).sort((one, other) => near(one) - near(other))[0];
     }
-    const fit = () => { stage.fit(); tell(stage.readable() ? "" : "What would be too small to read is left out. + shows more of it."); };
+    const fit = () => { stage.fit(); tell(stage.readable() ? "" : "What would be too small to read is left out. + shows more of it."); stage.fit(); };
     const move = (across, down) => view.scrollBy(across * view.clientWidth, down * view.clientHeight);
     const steps = { "+": () => stage.zoom(1.3), "=": () => stage.zoom(1.3), "-": () => stage.zoom(1 / 1.3), 0: fit, f: fit,
       ArrowLeft: () => move(-0.2, 0), ArrowRight: () => move(0.2, 0), ArrowUp: () => move(0, -0.2), ArrowDown: () => move(0, 0.2),

@@ -366,16 +366,18 @@ function staging(view, svg, text, dot, wish = "", told = () => {}) {
   /** The overview stands in the corner that hides least. */
   function settle() {
     const room = view.getBoundingClientRect(), own = overview.getBoundingClientRect(), around = (view.parentNode ?? view).getBoundingClientRect(), [across, down] = shift();
-    const seen = [...spots].filter(([id]) => shown(id) && (nodes.has(id) || shut.has(id))).map(([, [x, y, width, height]]) => [x * scale + across - view.scrollLeft, y * scale + down - view.scrollTop, width * scale, height * scale]);
+    const place = (x, y) => [x * scale + across - view.scrollLeft, y * scale + down - view.scrollTop];
+    const square = (x, y, reach) => [...place(x, y).map((side) => side - reach), 2 * reach, 2 * reach];
+    const seen = [...spots].filter(([id]) => shown(id) && (nodes.has(id) || shut.has(id))).map(([, [x, y, width, height]]) => [...place(x, y), width * scale, height * scale]);
     for (const edge of edges) if (edge.style.display !== "none") {  // where an arrow ends
       const [x, y] = edge.querySelector("polygon").getAttribute("points").split(/[ ,]/).map(Number);
-      if (!isNaN(y)) seen.push([x * scale + across - view.scrollLeft - 6, y * scale + down - view.scrollTop - 6, 12, 12]);
+      if (!isNaN(y)) seen.push(square(x, y, 6));
     }
     for (const edge of edges) if (edge.classList.contains("ng-lit")) {  // an arrow at which one looks weighs more than a box
       const path = edge.querySelector("path"), long = path.getTotalLength();
       for (let at = 0; at <= 1; at += 1 / 16) {
         const { x, y } = path.getPointAtLength(long * at);
-        seen.push([x * scale + across - view.scrollLeft - 20, y * scale + down - view.scrollTop - 20, 40, 40]);
+        seen.push(square(x, y, 20));
       }
     }
     const hidden = ([left, top]) => seen.reduce((sum, [x, y, width, height]) => sum + Math.max(0, Math.min(x + width, left + own.width) - Math.max(x, left)) * Math.max(0, Math.min(y + height, top + own.height) - Math.max(y, top)), 0);
