@@ -33,7 +33,6 @@ The rest is in subpackages, each with a guide of its own, such as `help(naive_gr
 
 import builtins as _builtins
 from importlib import import_module as _import_module
-from importlib.util import find_spec as _find_spec
 from types import ModuleType as _Module
 from typing import Any as _Any
 
@@ -43,7 +42,6 @@ from .core.catalogue import abs, floor, mod, pow
 from .core.compositions import elu, gelu, leaky_relu, selu, silu
 from .core.lazy_exports import late_bound as _late_bound
 from .core.lazy_exports import lazy_exports as _lazy_exports
-from .core.lazy_exports import raise_unknown_name as _raise_unknown_name
 from .core.own_operators import operator
 from .core.progress import progress
 from .core.rules import Interval
@@ -59,7 +57,7 @@ from .graph.nodes import Constant, Node, Operator, PlaceHolder, Variable
 _ROOMS = ("training", "sequential", "views", "classroom", "tensor", "interop")
 
 # These names are imported on first use: file -> names.
-_lazy_getattr, _, _lazy_names = _lazy_exports(__name__, {
+__getattr__, _, _lazy_names = _lazy_exports(__name__, {
     "classroom.notebook": "check hint predict solution working",
     "program.program": "Program",
     "sequential.model": "Sequential",
@@ -76,15 +74,7 @@ _lazy_getattr, _, _lazy_names = _lazy_exports(__name__, {
     "views.drawing.draw": "draw",
     "views.plots.history": "History",
     "views.steps.record": "record step",
-})  # fmt: skip
-
-
-def __getattr__(name: str) -> _Any:
-    if name in _lazy_names:
-        return _lazy_getattr(name)
-    if name.isidentifier() and not name.startswith("_") and _find_spec(f"{__name__}.{name}"):
-        return _import_module(f".{name}", __name__)
-    _raise_unknown_name(__name__, _ROOMS, name)
+}, subpackages=_ROOMS)  # fmt: skip
 
 
 def _draw_plan(*arguments: _Any, **options: _Any) -> _Any:

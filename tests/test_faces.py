@@ -114,6 +114,16 @@ def test_a_name_that_is_in_a_room_says_in_which():
     assert not hasattr(ng.tensor, "nonsense")
 
 
+def test_a_room_gives_the_advice_of_the_package_and_its_own_files():
+    with pytest.raises(AttributeError, match=r"naive_graph.sequential has no 'Linear'\. Write Sequential"):
+        ng.sequential.Linear
+    with pytest.raises(ImportError, match=r"naive_graph.training has no 'Adam'\. Write a trainer such as AdamTrainer"):
+        from naive_graph.training import Adam  # noqa: F401
+    with pytest.raises(ImportError, match=r"sequential has no 'MaxPool2D'\. Did you mean 'MaxPooling2D'\?"):
+        from naive_graph.sequential import MaxPool2D  # noqa: F401
+    assert ng.sequential.layers.Dense is ng.sequential.Dense
+
+
 def test_the_top_tells_of_every_room_in_help():
     assert all(f"naive_graph.{room}" in ng.__doc__ for room in ng._ROOMS)
     assert len(ng.__all__) <= 100

@@ -14,12 +14,13 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from importlib import import_module
+from importlib.util import find_spec
 from itertools import chain
 from types import FunctionType
 from typing import Any, NoReturn
 
 from ..errors import MissingToolError, UnknownNameError
-from .did_you_mean import advice, explain_calls, explains, names_elsewhere
+from .did_you_mean import advice, explain_calls, explains, names_elsewhere, suggest
 from .optional_deps import MissingModule, door
 
 ModuleHooks = tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]
@@ -29,11 +30,13 @@ ModuleHooks = tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]
 late_bound: dict[str, Callable[..., Any]] = {}
 
 
-def lazy_exports(package: str, files: Mapping[str, str], *more: Mapping[str, Any]) -> ModuleHooks:
+def lazy_exports(
+    package: str, files: Mapping[str, str], *more: Mapping[str, Any], subpackages: Iterable[str] = ()
+) -> ModuleHooks:
     """A package's `__getattr__`, `__dir__` and `__all__`.
 
-    files: file -> names that it exports. more: further exports, name -> object.
-    `import *` skips names of Python's builtins, such as `sum`.
+    files: file -> names that it exports. more: further exports, name -> object. subpackages: where a name that
+    the package lacks is looked for. `import *` skips names of Python's builtins, such as `sum`.
     """
     file_of = {name: file for file, names in files.items() for name in names.split()}
 
@@ -46,7 +49,9 @@ def lazy_exports(package: str, files: Mapping[str, str], *more: Mapping[str, Any
         for exports in more:
             if name in exports:
                 return exports[name]
-        raise AttributeError(f"{package} has no {name!r}.", name=name, obj=sys.modules[package])
+        if name.isidentifier() and not name.startswith("_") and find_spec(f"{package}.{name}"):
+            return import_module(f".{name}", package)
+        raise_unknown_name(package, subpackages, name)
 
     names = sorted({*file_of, *chain(*more)})
     exported = [name for name in names if not hasattr(builtins, name)]
@@ -96,6 +101,6 @@ def raise_unknown_name(package: str, subpackages: Iterable[str], name: str) -> N
     else:
         hint = advice(name, "package")
         message = f"{message} Write {hint}." if hint else message
-    if hint and sys._getframe(2).f_code.co_name == "_handle_fromlist":
-        raise ImportError(message, name=package)
+    if sys._getframe(2).f_code.co_name == "_handle_fromlist":
+        raise ImportError(message if hint else message + suggest(name, dir(sys.modules[package])), name=package)
     raise UnknownNameError(message, name=name, obj=None if hint else sys.modules[package])
