@@ -92,13 +92,13 @@ def draw_curves(found, path):
         figure = Plot(figsize=(7.0, 4.2), layout="constrained")
         panel = figure.subplots()
         lines = []
-        for place, rows in enumerate(found.values()):
+        for place, (name, rows) in enumerate(found.items()):
             look, epochs = line_style(place), range(1, rows.shape[1] + 1)
-            lines += panel.plot(epochs, 100 * np.median(rows, axis=0), **look)
+            lines += panel.plot(epochs, 100 * np.median(rows, axis=0), **look, label=name)
             panel.fill_between(epochs, 100 * rows.min(0), 100 * rows.max(0), color=look["color"], alpha=0.15)
         panel.axhline(95, color="#666666", linestyle=":", linewidth=1.0)
         label_axes(panel, "epoch", "right on the test, %")
-        add_legend(figure, lines, list(found))
+        add_legend(figure, lines)
         finish_figure(figure, "", path)
 
 
@@ -220,9 +220,9 @@ def draw_scaling(drawn, path):
         figure = Plot(figsize=(9.0, 4.2), layout="constrained")
         speed, memory = figure.subplots(1, 2)
         lines = []
-        for place, (runs, measured_ones) in enumerate(drawn.values()):
+        for place, (name, (runs, measured_ones)) in enumerate(drawn.items()):
             look, counts = line_style(place), [each.workers for each in runs]
-            lines += speed.plot(counts, [each.speed_up for each in runs], **look)
+            lines += speed.plot(counts, [each.speed_up for each in runs], **look, label=name)
             memory.plot(counts, [each.memory / 1e6 for each in runs], **look)
             for kind, mark in MARKS.items():
                 points = [(count, took) for count, took, its in measured_ones if its == kind]
@@ -231,10 +231,11 @@ def draw_scaling(drawn, path):
             panel.set_xscale("log")
         speed.set_yscale("log", base=2)
         speed.yaxis.set_major_formatter("{x:g}")
-        lines += [speed.plot([], [], mark, color="gray", markersize=8, fillstyle="none")[0] for mark in MARKS.values()]
+        for kind, mark in MARKS.items():
+            lines += speed.plot([], [], mark, color="gray", markersize=8, fillstyle="none", label=kind)
         label_axes(speed, "workers", "speed-up: simulated, and measured")
         label_axes(memory, "workers", "weights in both buffers and sums, MB")
-        add_legend(figure, lines, [*drawn, *MARKS])
+        add_legend(figure, lines)
         finish_figure(figure, "", path)
 
 

@@ -57,9 +57,9 @@ def test_the_line_of_nothing_goes_where_the_answer_is_0_and_colours_tell_its_sid
     film = turning(2).film(line, POINTS)
     _, field, path, _, _ = told(film)["moments"][-1]  # there the answer is a
     places = [float(x) for x in re.findall(r"[ML](-?\d+),", path)]
-    left, _, wide, _ = film.interactive._panel_box()
+    box, wide = film.interactive.panels[0].get_position(), 100 * film.interactive.ground.get_figwidth()
     (low, high), _ = film.interactive.plane.sides
-    assert all(abs(x - (left - low * wide / (high - low))) <= 1 for x in places)
+    assert all(abs(x - wide * (box.x0 - low * box.width / (high - low))) <= 1 for x in places)
     with Image.open(io.BytesIO(base64.b64decode(field.split(",")[1]))) as image:
         colours = np.array(image)
     assert (colours[:, 0, 2] > colours[:, 0, 0]).all() and (colours[:, -1, 0] > colours[:, -1, 2]).all()

@@ -1,7 +1,4 @@
-"""Write an optimizer's path as an animated GIF: the background is drawn once; only path, point and title change.
-
-matplotlib.animation would draw the contours anew for each frame, which takes four times as long.
-"""
+"""Write an optimizer's path as an animated GIF, by matplotlib's writer."""
 
 from __future__ import annotations
 
@@ -10,24 +7,24 @@ from ...core.number import shortened
 from .figure import Plot, ignore_missing_glyphs, our_style
 
 # isort: split
-import io
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from textwrap import fill
 from typing import Any
 
-import numpy as np
-from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.animation import PillowWriter
 
 from ...core.progress import progress
 from ...errors import HistoryError
 from ...graph.nodes import Node
 from ..drawing.picture import checked_path, save_atomically
 from ..theme import LIGHT, TEXT, format_number
-from .walk import WALK, Stage, make_stage, plot_walk
+from .walk import SIZE, WALK, Walk, draw_ground, plot_walk, read_walk
 
 DPI = 100
-PACE, PAUSE = 80, 1500  # milliseconds that each frame is shown, and the last one
+FRAMES_PER_SECOND = 12.5
+PAUSE = 18  # more frames of the last picture
 
 
 def animate_walk(history: Any, f: Node, x: Node, y: Node | None, path: Any, frames: int) -> Path:
@@ -38,8 +35,24 @@ def animate_walk(history: Any, f: Node, x: Node, y: Node | None, path: Any, fram
         if plot.interactive is None:
             raise HistoryError("No page: it cannot compute this f. Save the film as .gif.")
         return plot.save(target)
-    stage = make_stage(history, f, x, y)
-    save_atomically(target, _render_gif(stage, f.name or "f", choose_frames(len(stage.spots), frames)))
+    walk = read_walk(history, f, x, y)
+    places = choose_frames(len(walk.spots), frames)
+    with our_style():
+        figure = Plot(figsize=SIZE, layout="constrained")
+        panel = figure.subplots()
+        draw_ground(panel, walk, has_colorbar=True)
+        room = int(60 * figure.get_figwidth() / (0.64 * TEXT))  # letters of a line
+        texts = {place: fill(_caption(walk, place), room) for place in places}
+        title = panel.set_title(max(texts.values(), key=lambda text: text.count("\n")), parse_math=False)
+        (way,) = panel.plot([], [], color=WALK, linewidth=1.6, zorder=5)
+        (point_mark,) = panel.plot([], [], "o", color=WALK, markeredgecolor=LIGHT["ink"], markersize=10, zorder=6)
+
+        def show(place: int) -> None:
+            way.set_data(*zip(*walk.spots[: place + 1]))
+            point_mark.set_data(*zip(walk.spots[place]))
+            title.set_text(texts[place])
+
+        write_film(target, figure, places, show)
     return target
 
 
@@ -50,49 +63,22 @@ def choose_frames(steps: int, frames: int) -> list[int]:
     return sorted({round((steps - 1) * index / max(1, frames - 1)) for index in range(frames)})
 
 
-def _render_gif(stage: Stage, name: str, places: Sequence[int]) -> bytes:
-    """The GIF with a frame for each of these steps, showing the path up to it."""
-    with our_style():
-        room = int(60 * stage.figure.get_figwidth() / (0.64 * TEXT))  # letters of a line
-        texts = {place: fill(_caption(stage, name, place), room) for place in places}
-        title = stage.panel.set_title(max(texts.values(), key=lambda text: text.count("\n")), parse_math=False)
-        (way,) = stage.panel.plot([], [], color=WALK, linewidth=1.6, zorder=5)
-        (point_mark,) = stage.panel.plot([], [], "o", color=WALK, markeredgecolor=LIGHT["ink"], markersize=10, zorder=6)
-
-        def show(place: int) -> None:
-            way.set_data(*zip(*stage.spots[: place + 1]))
-            point_mark.set_data(*zip(stage.spots[place]))
-            title.set_text(texts[place])
-
-        return render_film(stage, [way, point_mark, title], places, show)
-
-
-def _caption(stage: Stage, name: str, point_index: int) -> str:
-    point = stage.walk.points[point_index]
-    numbers = zip([*stage.walk.names, name], [*point, stage.surface.at(*point)])
+def _caption(walk: Walk, place: int) -> str:
+    point = walk.points[place]
+    numbers = zip([*walk.names, walk.name], [*point, walk.surface.at(*point)])
     parts = [f"{label_name} = {format_number(value, 6)}" for label_name, value in numbers]
-    return ",  ".join([f"step {stage.walk.steps[point_index]:,}", *parts])
+    return ",  ".join([f"step {walk.steps[place]:,}", *parts])
 
 
-def render_film(stage: Stage, moving: Sequence[Any], places: Sequence[int], show: Callable[[int], None]) -> bytes:
-    """Render a GIF with a frame for each step; only the `moving` artists, which `show(step)` updates, are redrawn."""
-    from PIL import Image
-
-    images = []
-    with ignore_missing_glyphs():
-        for artist in moving:
-            artist.set_animated(True)
-        stage.figure.set_dpi(DPI)
-        canvas: Any = FigureCanvasAgg(stage.figure)
-        canvas.draw()
-        ground = canvas.copy_from_bbox(stage.figure.bbox)
-        for place in progress(places, label="frames"):
-            canvas.restore_region(ground)
-            show(place)
-            for artist in moving:
-                artist.axes.draw_artist(artist)
-            images.append(Image.fromarray(np.array(canvas.buffer_rgba())[..., :3]))
-    buffer = io.BytesIO()
-    paces = [PACE] * (len(images) - 1) + [PAUSE]
-    images[0].save(buffer, format="GIF", save_all=True, append_images=images[1:], duration=paces, loop=0)
-    return buffer.getvalue()
+def write_film(target: Path, figure: Plot, places: Sequence[int], show: Callable[[int], None]) -> None:
+    """Write a GIF with a frame for each step, which `show(step)` draws. All have the layout that the figure has now."""
+    writer = PillowWriter(FRAMES_PER_SECOND)
+    with ignore_missing_glyphs(), TemporaryDirectory() as folder:
+        file = Path(folder, "film.gif")
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")
+        with writer.saving(figure, file, DPI):
+            for place in progress([*places, *places[-1:] * PAUSE], label="frames"):
+                show(place)
+                writer.grab_frame()
+        save_atomically(target, file.read_bytes())

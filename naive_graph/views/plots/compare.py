@@ -16,9 +16,9 @@ from ...graph.graph import Graph
 from ...graph.nodes import Variable
 from ...training.compare_optimizers import MakeTrainer, Path, default_trainers, resolve_surface, run_trainers
 from ...training.surfaces import DescentSurface
-from ..drawing.picture import checked_path, save_atomically
+from ..drawing.picture import checked_path
 from ..theme import LIGHT, LINE, SERIES, format_number
-from .animate import choose_frames, render_film
+from .animate import choose_frames, write_film
 from .figure import (
     KEY,
     POINT,
@@ -30,15 +30,15 @@ from .figure import (
     add_legend_to,
     finish_axes,
     finish_figure,
+    fit_legend,
     fit_text,
     label_axes,
-    legend_columns,
     line_style,
     new_plot,
     our_style,
 )
 from .surface import LARGEST, Surface
-from .walk import GOAL, Stage, Walk, draw_contours
+from .walk import GOAL, draw_contours, draw_marks
 
 ACROSS, LOSS = 2.1, 1.9  # inches: the width of a path's panel; the height of the panel of losses
 TALLEST = 7.4  # inches: a figure does not grow beyond this for its legend
@@ -116,10 +116,12 @@ class Comparison:
         figsize: in inches. With ax, axes of yours, all walks are drawn into them, on
         the same contours, and they are returned.
         """
-        if ax is not None:
-            return self._plot_into(ax, title)
-        with our_style():
-            return finish_figure(self._draw_panels(figsize)[0].figure, title, save)
+        if ax is None:
+            with our_style():
+                return finish_figure(self._draw_panels(figsize)[0], title, save)
+        grounds = self._draw_contours([ax])
+        paths = [self._draw_path(ax, index) for index in range(len(self.paths))]
+        return finish_axes(ax, [*grounds, *paths, *self._mark_start_and_minima([ax])], title)
 
     @property
     def figure(self) -> Plot:
@@ -127,19 +129,12 @@ class Comparison:
         default_plot: Plot = self.plot()
         return default_plot
 
-    def _plot_into(self, ax: Any, title: str) -> Any:
-        stage = self._make_stage(ax.figure, [ax])
-        for index, path in enumerate(self.paths):
-            stage.explain(ax.plot(*zip(*path.points), **_path_style(index, path), zorder=4)[0], path.name)
-        _mark_start_and_minima(stage, self, [ax])
-        return finish_axes(ax, (stage.handles, stage.texts), title)
-
     def animate(self, save: Any, frames: int = 40) -> FilePath:
         """The walks as a film: `save` a .gif."""
         target = checked_path(save, "This film", [".gif"], HistoryError)
         longest = max(len(walked_path.points) for walked_path in self.paths)
         with our_style():
-            stage, walks, heights = self._draw_panels()
+            figure, walks, heights = self._draw_panels()
             title = heights[0].axes._left_title
 
             def show(moment: int) -> None:
@@ -148,26 +143,26 @@ class Comparison:
                     height.set_data(*zip(*enumerate(path.heights[: moment + 1])))
                 title.set_text(f"step {moment}")
 
-            save_atomically(target, render_film(stage, [*walks, *heights, title], choose_frames(longest, frames), show))
+            write_film(target, figure, choose_frames(longest, frames), show)
         return target
 
-    def _draw_panels(self, figsize: tuple[float, float] | None = None) -> tuple[Stage, list[Any], list[Any]]:
-        """Draw a contour panel for each path, and the losses below; returns the stage, path lines and loss lines."""
+    def _draw_panels(self, figsize: tuple[float, float] | None = None) -> tuple[Plot, list[Any], list[Any]]:
+        """Draw a contour panel for each path, and the losses below; returns the figure, path lines and loss lines."""
         columns = len(self.paths) if len(self.paths) < 4 else min(4, -(-len(self.paths) // 2))
         rows = -(-len(self.paths) // columns)
         figure = new_plot((max(WIDE, ACROSS * columns), 1.0), figsize)
         grid = figure.add_gridspec(rows + 1, columns)
         panels = [figure.add_subplot(grid[divmod(number, columns)]) for number in range(len(self.paths))]
-        stage, walks = self._make_stage(figure, panels), []
-        for index, (panel, path) in enumerate(zip(panels, self.paths)):
-            walks += panel.plot(*zip(*path.points), **_path_style(index, path), zorder=4)
+        handles, walks = self._draw_contours(panels), []
+        for index, panel in enumerate(panels):
+            walks.append(self._draw_path(panel, index))
             if index % columns:
                 panel.set_ylabel("")
                 panel.yaxis.set_tick_params(labelleft=False)
             if index < columns * (rows - 1):
                 panel.set_xlabel("")
                 panel.xaxis.set_tick_params(labelbottom=False)
-        (left, right), (low, high) = stage.panel.get_xlim(), stage.panel.get_ylim()
+        (left, right), (low, high) = panels[0].get_xlim(), panels[0].get_ylim()
         slant = (high - low) / (right - left)
         column = figure.get_figwidth() / columns
         high = min(3.6 / rows, max(1.2, (column - 0.4) * slant))
@@ -176,10 +171,22 @@ class Comparison:
         row_height = 0.5 + high
         grid.set_height_ratios([row_height] * rows + [LOSS])
         figure.set_figheight(rows * row_height + LOSS + 0.4)
-        _mark_start_and_minima(stage, self, panels)
+        handles += self._mark_start_and_minima(panels)
         heights = self._draw_losses(figure.add_subplot(grid[rows, :]))
-        add_legend(figure, stage.handles, stage.texts)
-        return stage, walks, heights
+        add_legend(figure, handles)
+        return figure, walks, heights
+
+    def _draw_path(self, panel: Any, index: int) -> Any:
+        path = self.paths[index]
+        (line,) = panel.plot(*zip(*path.points), **_path_style(index, path), zorder=4, label=path.name)
+        return line
+
+    def _mark_start_and_minima(self, panels: Sequence[Any]) -> list[Any]:
+        """Draw the marks; return those of one panel for the legend."""
+        marks = [draw_marks(panels, self.paths[0].points[:1], "start", "o", LIGHT["ground"], 8)]
+        low, high = panels[0].get_xlim(), panels[0].get_ylim()
+        inside = [spot for spot in self.ground.lowest if low[0] < spot[0] < low[1] and high[0] < spot[1] < high[1]]
+        return [*marks, draw_marks(panels, inside, "minimum", "*", GOAL, 12)] if inside else marks
 
     def _draw_losses(self, panel: Any) -> list[Any]:
         """Plot the loss at each step, on a log axis if it spans more than two decades; cut where the paths are cut."""
@@ -197,9 +204,9 @@ class Comparison:
         elif ran_away and low < high:
             panel.set_ylim(low - (high - low) / 20, high + (high - low) / 20)
         label_axes(panel, "step", "")
-        panel.set_title(fit_text(f"{self.name} at each step", 90 * WIDE)).set_parse_math(False)
+        panel.set_title(fit_text(f"{self.name} at each step", 90 * WIDE), parse_math=False)
         if len(lines) > 1:
-            self._add_loss_legend(panel, lines)
+            _add_loss_legend(panel, lines)
         return lines
 
     def _loss_line_style(self, index: int, path: Path) -> dict[str, Any]:
@@ -207,31 +214,14 @@ class Comparison:
         look, style = _path_style(index, path), STYLES[index // len(SERIES) % len(STYLES)]
         _, every = look["markevery"]
         first = every * (2 * index + 1) // (2 * len(self.paths))
-        return {**look, "linestyle": style, "linewidth": 1.2, "markevery": (first, every)}
+        return {**look, "linestyle": style, "linewidth": 1.2, "markevery": (first, every), "label": path.name}
 
-    def _add_loss_legend(self, panel: Any, lines: list[Any]) -> None:
-        """Name the loss lines between the panel's title and its axes; the figure grows by it, up to a screen."""
-        figure = panel.figure
-        wide = 100 * figure.get_figwidth() - 100  # beside the numbers of the axis
-        texts = [fit_text(path.name, wide / min(4, len(lines)) - KEY) for path in self.paths]
-        columns = legend_columns(texts, wide)
-        high = -(-len(texts) // columns) * LINE * 1.2
-        placement = {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderaxespad": 0, "handlelength": 1.5}
-        add_legend_to(panel, lines, texts, columns, **placement)
-        panel.set_title(panel.get_title("left"), pad=POINT * (high + 6)).set_parse_math(False)
-        figure.set_figheight(max(figure.get_figheight(), min(TALLEST, figure.get_figheight() + high / 100)))
-
-    def _make_stage(self, figure: Any, panels: list[Any]) -> Stage:
+    def _draw_contours(self, panels: Sequence[Any]) -> list[Any]:
         """Draw the contours of f around all paths. A diverged path counts only as far as it is near the others."""
         points = [point for path in self.paths for point, _ in _points_in_disc(path, self.paths)]
         with Graph.scratch():
             x, y = Variable(points[0][0], name="x"), Variable(points[0][1], name="y")
-            f = self.ground.height(x, y)
-            all_points: list[tuple[float, ...]] = [*points]
-            walk = Walk(["x", "y"], list(range(len(points))), all_points, 0)
-            stage = Stage(figure, panels[0], Surface(f, [x, y]), walk, points)
-            draw_contours(stage, self.name, panels)
-        return stage
+            return draw_contours(panels, Surface(self.ground.height(x, y), [x, y]), "xy", points, self.name)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
         return self.figure._repr_mimebundle_(include, exclude)
@@ -254,7 +244,7 @@ def _set_panel_title(panel: Any, path: Path, wide: float) -> None:
     """Set a panel's title: the trainer, and below it its rate, unless the name contains it."""
     rate = f"rate {_format_rate(path)}" if path.rates else "without a rate"
     lines = [path.name] if path.rates and _format_rate(path) in path.name else [path.name, rate]
-    panel.set_title("\n".join(fit_text(line, wide) for line in lines)).set_parse_math(False)
+    panel.set_title("\n".join(fit_text(line, wide) for line in lines), parse_math=False)
 
 
 def _points_in_disc(path: Path, paths: list[Path]) -> list[tuple[tuple[float, float], float]]:
@@ -271,9 +261,13 @@ def _path_style(index: int, path: Path) -> dict[str, Any]:
     return {**line_style(index), "linewidth": 1.6, "markersize": 5, "markevery": (every // 2, every)}
 
 
-def _mark_start_and_minima(stage: Stage, comparison: Comparison, panels: list[Any]) -> None:
-    stage.mark(comparison.paths[0].points[:1], "start", "o", LIGHT["ground"], 8, panels)
-    low, high = stage.panel.get_xlim(), stage.panel.get_ylim()
-    inside = [spot for spot in comparison.ground.lowest if low[0] < spot[0] < low[1] and high[0] < spot[1] < high[1]]
-    if inside:
-        stage.mark(inside, "minimum", "*", GOAL, 12, panels)
+def _add_loss_legend(panel: Any, lines: Sequence[Any]) -> None:
+    """Name the loss lines between the panel's title and its axes; the figure grows by it, up to a screen."""
+    figure = panel.figure
+    wide = 100 * figure.get_figwidth() - 100  # beside the numbers of the axis
+    columns = fit_legend(lines, wide, wide / min(4, len(lines)) - KEY)
+    high = -(-len(lines) // columns) * LINE * 1.2
+    placement = {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderaxespad": 0, "handlelength": 1.5}
+    add_legend_to(panel, lines, columns, **placement)
+    panel.set_title(panel.get_title("left"), pad=POINT * (high + 6))
+    figure.set_figheight(max(figure.get_figheight(), min(TALLEST, figure.get_figheight() + high / 100)))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 # First: it says which extra to install.
 from ...core.number import shortened
-from .figure import Legend, Plot, Save, draw_panel, fill_style, label_axes
+from .figure import Plot, Save, draw_panel, fill_style, label_axes
 
 # isort: split
 from itertools import product
@@ -62,7 +62,7 @@ def cycles(
     version_lag = {reader.name: distance for reader, _, distance in schedule.reader_writer_pairs()}
     names, writes = list(schedule.stages), []
 
-    def draw(panel: Any) -> Legend:
+    def draw(panel: Any) -> list[Any]:
         panel.set_xlim(0.5, count + 0.5)
         panel.set_ylim(len(names) - 0.5, -1.6)
         used: dict[str, None] = {}
@@ -132,7 +132,7 @@ def _draw_cell(panel: Any, cell: Any, iteration: int, version_text: str, colour:
         panel.text(across, down + 0.23, version_text, **text_style)
 
 
-def _make_legend(used: Any, group_size: int | None) -> Legend:
+def _make_legend(used: Any, group_size: int | None) -> list[Any]:
     """The legend of colours, frame and triangle."""
     words = {
         EVEN: ("", "reads buffer 0: U0, U2, …" if group_size else "reads one version: v0, v1, …"),
@@ -141,7 +141,8 @@ def _make_legend(used: Any, group_size: int | None) -> Legend:
         NO_WEIGHTS: ("", "no weights"),
     }
     kinds = {colour: look for colour, look in words.items() if colour in used}
-    frame = Patch(fill=False, edgecolor=LIGHT["ink"], linewidth=1.6)
-    triangle = Line2D([], [], marker="v", markersize=4, color=LIGHT["ink"], linestyle="")
-    handles = [*(Patch(**fill_style(colour, hatch)) for colour, (hatch, _) in kinds.items()), frame, triangle]
-    return handles, [*(word for _, word in kinds.values()), "clean iteration", "writes that version"]
+    frame = Patch(fill=False, edgecolor=LIGHT["ink"], linewidth=1.6, label="clean iteration")
+    style = {"marker": "v", "markersize": 4, "color": LIGHT["ink"], "linestyle": ""}
+    triangle = Line2D([], [], **style, label="writes that version")
+    fills = [Patch(**fill_style(colour, hatch), label=label) for colour, (hatch, label) in kinds.items()]
+    return [*fills, frame, triangle]

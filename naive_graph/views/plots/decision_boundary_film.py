@@ -13,7 +13,7 @@ from .figure import WIDE, Plot, Save, finish_axes, finish_figure, fit_text, labe
 import base64
 import io
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 from inspect import signature
@@ -59,6 +59,10 @@ class InputPlane:
     sides: tuple[tuple[float, float], tuple[float, float]]
     points: list[tuple[float, float, float]]
 
+    def grid(self) -> list[Any]:
+        """The x of each column and the y of each row for which the answer is computed."""
+        return [np.linspace(*side, count) for side, count in zip(self.sides, (ACROSS, UP))]
+
     def colours(self, answers: Any, most: float) -> Any:
         """An RGBA array of the answers: sign as hue, size (of at most `most`) as opacity, for light and dark pages."""
         share = np.nan_to_num(np.clip(answers / most, -1, 1))
@@ -68,7 +72,7 @@ class InputPlane:
 
     def draw(self, panel: Any, moment: FilmFrame, most: float) -> None:
         """Draw one frame into matplotlib axes."""
-        grid = [np.linspace(*side, count) for side, count in zip(self.sides, (ACROSS, UP))]
+        grid = self.grid()
         bands = [heatmap_color((2 * band + 1) / BANDS - 1)[0] for band in range(BANDS)]
         levels = np.linspace(-most, most, BANDS + 1)
         coarse = [*(axis[::2] for axis in grid), np.ma.masked_invalid(moment.answers[::2, ::2])]  # for a small file
@@ -94,24 +98,29 @@ class BoundaryFilm:
     plane: InputPlane
     moments: list[FilmFrame]  # the frames
     most: float  # the largest absolute answer in any frame
-    series: list[float | None]
 
     def html(self, image: str) -> str:
         """The static pictures, and the film that replaces them where scripts run."""
         ground = self.ground._image()  # first: it lays the panels out
-        facts = {"moments": [self._frame_data(moment) for moment in self.moments], "points": self._marker_places()}
+        spots = self.marker_spots()
+        facts = {"moments": [self._frame_data(moment) for moment in self.moments], "points": spots}
         wide, high = (100 * inch for inch in self.ground.get_size_inches())
-        left, top, across, tall = self._panel_box()
+        (left, bottom), (right, top) = self.pixels(zip(*self.plane.sides))
+        across, tall = right - left, bottom - top
         inside = f'x="{left:.1f}" y="{top:.1f}" width="{across:.1f}" height="{tall:.1f}"'
         dx, dy = across / (ACROSS - 1), tall / (UP - 1)  # a grid point is the middle of a cell of the image
         field = (
             f'<image preserveAspectRatio="none" x="{left - dx / 2:.2f}" y="{top - dy / 2:.2f}" '
             f'width="{across + dx:.2f}" height="{tall + dy:.2f}"/>'
         )
+        marks = ""
+        for (x, y), (_, _, label) in zip(spots, self.plane.points):
+            shape = f'<circle cx="{x}" cy="{y}" r="3.6"/>' if label > 0 else f'<path d="M{x},{y - 4.4}l4.4,8h-8.8z"/>'
+            marks += f'<g class="ng-{"above" if label > 0 else "below"}">{shape}</g>'
         over = (
             f'<svg class="ng-over" viewBox="0 0 {wide:.0f} {high:.0f}" aria-hidden="true">'
             f'<svg {inside} viewBox="{left:.1f} {top:.1f} {across:.1f} {tall:.1f}">{field}<path class="ng-zero"/>'
-            f'{"".join(self._marker_shapes())}<path class="ng-wrong"/></svg><path class="ng-now"/></svg>'
+            f'{marks}<path class="ng-wrong"/></svg><path class="ng-now"/></svg>'
         )
         return (
             f'<div class="ng-film" data-film="{escape(json.dumps(facts))}"><div class="ng-stills">{image}</div>'
@@ -125,43 +134,24 @@ class BoundaryFilm:
             code = code.replace(f'"{text}"', json.dumps(translate_page_text(text)))
         return f"{{{code}}}"
 
-    def _panel_box(self, index: int = 0) -> tuple[float, float, float, float]:
-        """A panel in pixels: left, top, width, height."""
-        box, (wide, high) = self.panels[index].get_position(), 100 * self.ground.get_size_inches()
-        return wide * box.x0, high * (1 - box.y1), wide * box.width, high * box.height
+    def pixels(self, points: Iterable[Any], panel: int = 0) -> Any:
+        """Points (x, y) of a panel as pixels from the page's left top."""
+        inches = self.panels[panel].transData.transform([*points]) / self.ground.dpi
+        return 100 * (inches * (1, -1) + (0, self.ground.get_figheight()))
 
-    def _marker_places(self) -> list[list[float]]:
+    def marker_spots(self) -> list[list[float]]:
         """The position of each labelled point in pixels."""
-        (left, top, wide, high), ((x0, x1), (y0, y1)) = self._panel_box(), self.plane.sides
-        x, y, _ = np.transpose(self.plane.points)
-        pixels = left + wide * (x - x0) / (x1 - x0), top + high * (y1 - y) / (y1 - y0)
-        rounded: list[list[float]] = np.round(np.transpose(pixels), 1).tolist()
-        return rounded
-
-    def _marker_shapes(self) -> Any:
-        """A disc or a triangle for each point."""
-        for (x, y), (_, _, label) in zip(self._marker_places(), self.plane.points):
-            shape = f'<circle cx="{x}" cy="{y}" r="3.6"/>' if label > 0 else f'<path d="M{x},{y - 4.4}l4.4,8h-8.8z"/>'
-            yield f'<g class="ng-{"above" if label > 0 else "below"}">{shape}</g>'
+        spots: list[list[float]] = np.round(self.pixels((x, y) for x, y, _ in self.plane.points), 1).tolist()
+        return spots
 
     def _frame_data(self, moment: FilmFrame) -> list[Any]:
         """A frame as JSON data: caption, image, decision boundary, misclassified points, marker in the lower panel."""
-        image = _png_data_url(self.plane.colours(moment.answers, self.most)[::-1])
-        return [moment.told, image, self._zero_path(moment.answers), moment.wrong, self._position_path(moment.step)]
-
-    def _zero_path(self, answers: Any) -> str:
-        """The decision boundary (answer = 0) as an SVG path."""
-        left, top, wide, high = self._panel_box()
-        grid = np.linspace(left, left + wide, ACROSS), np.linspace(top + high, top, UP)
-        if not _has_zero_line(answers):
-            return ""
-        lines = Plot().subplots().contour(*grid, answers, levels=[0]).allsegs[0]
-        return "".join("M" + "L".join(f"{x:.0f},{y:.0f}" for x, y in line) for line in lines)
-
-    def _position_path(self, step: int) -> str:
-        """The upright line in the lower panel that marks a step, as an SVG path."""
-        (left, right), (x, top, wide, high) = self.panels[1].get_xlim(), self._panel_box(1)
-        return f"M{x + wide * (step - left) / (right - left):.1f},{top:.1f}v{high:.1f}"
+        image, zero = _png_data_url(self.plane.colours(moment.answers, self.most)[::-1]), ""
+        if _has_zero_line(moment.answers):
+            for line in Plot().subplots().contour(*self.plane.grid(), moment.answers, levels=[0]).allsegs[0]:
+                zero += "M" + "L".join(f"{x:.0f},{y:.0f}" for x, y in self.pixels(line))
+        (x, bottom), (_, top) = self.pixels([(moment.step, end) for end in self.panels[1].get_ylim()], 1)
+        return [moment.told, image, zero, moment.wrong, f"M{x:.1f},{top:.1f}v{bottom - top:.1f}"]
 
 
 def make_film(
@@ -178,7 +168,7 @@ def make_film(
     most = max((float(np.nanmax(abs(moment.answers), initial=0.0)) for moment in moments), default=0.0) or 1.0
     if ax is not None:
         plane.draw(ax, moments[-1], most)
-        return finish_axes(ax, ((), ()), title)
+        return finish_axes(ax, [], title)
     with our_style():
         ground = Plot(figsize=(WIDE, 4.6), layout="constrained")
         upper, lower = ground.subplots(2, 1, height_ratios=[3, 1])
@@ -187,7 +177,7 @@ def make_film(
         label_axes(upper, *plane.names)
         ground.told = f"The answer over {' and '.join(plane.names)}, and below it {name} at each step."
         figure = _draw_stills(plane, moments, most, figsize)
-        figure.interactive = BoundaryFilm(ground, (upper, lower), plane, moments, most, recorded)
+        figure.interactive = BoundaryFilm(ground, (upper, lower), plane, moments, most)
         return finish_figure(figure, title, save)
 
 
@@ -223,7 +213,7 @@ def _evaluate_frame(history: Any, answer: Answer, plane: InputPlane, name: str, 
         value = number(answer(dict(recorded), x, y), "An answer of a film")
         return value if abs(value) < LARGEST else float("nan")
 
-    across, up = (np.linspace(*side, count).tolist() for side, count in zip(plane.sides, (ACROSS, UP)))
+    across, up = (axis.tolist() for axis in plane.grid())
     answers = np.array([[answer_at(x, y) for x in across] for y in up])
     wrong = [index for index, (x, y, label) in enumerate(plane.points) if not answer_at(x, y) * label > 0]
     count = len(plane.points)
@@ -245,7 +235,7 @@ def _draw_stills(
     for moment, panel in zip(moments, panels.flat):
         plane.draw(panel, moment, answer_limit)
         panel.label_outer()
-        panel.set_title(fit_text(moment.text, 76 * WIDE)).set_parse_math(False)
+        panel.set_title(fit_text(moment.text, 76 * WIDE), parse_math=False)
     for empty in panels.flatten()[len(moments) :]:
         empty.remove()
     figure.told = f"The answer over {' and '.join(plane.names)}, from {film_frames[0].text}, to {film_frames[-1].text}."
@@ -262,7 +252,7 @@ def _draw_series(panel: Any, values: Sequence[float | None], name: str) -> None:
     finite = [(step, value) for step, value in enumerate(values) if value is not None and abs(value) < LARGEST]
     panel.plot(*np.reshape(finite, (-1, 2)).T, color=SERIES[0][0])
     label_axes(panel, "step", "")
-    panel.set_title(fit_text(name, 90 * WIDE)).set_parse_math(False)
+    panel.set_title(fit_text(name, 90 * WIDE), parse_math=False)
     panel.xaxis.get_major_locator().set_params(integer=True, min_n_ticks=1)
 
 

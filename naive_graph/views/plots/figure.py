@@ -93,7 +93,7 @@ class Plot(Figure):
         """Write the plot atomically as its suffix says: .png, .svg or .pdf; an interactive one also as .html."""
         forms = (".png", ".svg", ".pdf", *[".html"] * (self.interactive is not None))
         target = checked_path(path, "A plot", forms, HistoryError)
-        if target.suffix.lower() == ".html" and self.interactive is not None:
+        if target.suffix.lower() == ".html":
             page = standalone_page(
                 self.alt(), self.interactive.html(self._image()), csp_meta(self.interactive.script())
             )
@@ -154,18 +154,10 @@ def min_readable_width(width: float) -> int:
 def _apply_theme(svg: str) -> str:
     """Turn matplotlib's inline styles into attributes, add CSS for dark mode, and shorten coordinates."""
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    svg = re.sub(r' style="([^"]*)"', lambda attribute: _style_to_attributes(attribute[1]), svg)
+    svg = re.sub(r' style="([^"]*)"', lambda style: re.sub(r"\s*([^:;]+):\s*([^;]+);?", r' \1="\2"', style[1]), svg)
     svg = re.sub(r'(<path id="m\w+" d="[^"]*") stroke="[^"]*"', r"\1", svg)  # a marker has the colour of its <use>
     svg = re.sub(r' (d|x|y)="[^"]*"', lambda attribute: re.sub(r"\s+([LMQCz]) ?|(\.\d)\d+", r"\1\2", attribute[0]), svg)
     return svg.replace("<svg ", '<svg class="naive-graph" ', 1).replace("</style>", f"\n{svg_style(svg)}</style>", 1)
-
-
-def _style_to_attributes(style: str) -> str:
-    return "".join(
-        ' {}="{}"'.format(*map(str.strip, declaration.split(":", 1)))
-        for declaration in style.split(";")
-        if declaration.strip()
-    )
 
 
 @contextmanager
@@ -234,31 +226,31 @@ class MinorLogFormatter(LogFormatter):
         return format_number(value) if super().__call__(value, place) else ""
 
 
-def add_legend(figure: Figure, handles: Sequence[Any], texts: Sequence[str]) -> None:
-    """A legend above the panels, where it covers nothing; the figure grows by its lines."""
-    wide, high = figure.get_size_inches()
-    texts = [fit_text(text, 100 * wide - KEY) for text in texts]
-    columns = legend_columns(texts, 100 * wide)
-    figure.set_size_inches(wide, high + -(-len(texts) // columns) * LINE * 1.2 / 100)
-    add_legend_to(figure, handles, texts, columns, loc="outside upper left", borderaxespad=0.3)
+def add_legend(figure: Figure, handles: Sequence[Any]) -> None:
+    """A legend of artists by their labels above the panels, where it covers nothing; the figure grows by its lines."""
+    if handles:
+        wide, high = figure.get_size_inches()
+        columns = fit_legend(handles, 100 * wide, 100 * wide - KEY)
+        figure.set_size_inches(wide, high + -(-len(handles) // columns) * LINE * 1.2 / 100)
+        add_legend_to(figure, handles, columns, loc="outside upper left", borderaxespad=0.3)
 
 
-def legend_columns(texts: Sequence[str], wide: float) -> int:
-    """The number of legend columns that fit into this width."""
-    widths = [text_width(text) + KEY for text in texts]
-    return len(texts) if sum(widths) <= wide else max(1, int(wide / max(widths)))
+def fit_legend(handles: Sequence[Any], wide: float, widest: float) -> int:
+    """Shorten the labels to `widest` pixels; return how many columns of them fit into this width."""
+    for handle in handles:
+        handle.set_label(fit_text(handle.get_label(), widest))
+    widths = [text_width(handle.get_label()) + KEY for handle in handles]
+    return len(handles) if sum(widths) <= wide else max(1, int(wide / max(widths)))
 
 
-def add_legend_to(owner: Any, handles: Sequence[Any], texts: Sequence[str], columns: int, **where: Any) -> None:
-    """Add a legend to a figure or to axes, with texts shown literally."""
+def add_legend_to(owner: Any, handles: Sequence[Any], columns: int, **where: Any) -> None:
+    """Add a legend to a figure or to axes, with labels shown literally."""
     legend = owner.legend(
-        handles, [str(index) for index in range(len(texts))],  # matplotlib would drop a text that begins with _
+        handles, [str(index) for index in range(len(handles))],  # matplotlib would drop a text that begins with _
         alignment="left", ncols=columns, handletextpad=0.5, columnspacing=1.3, **where,
     )  # fmt: skip
-    for handle, text_shown, text in zip(handles, legend.get_texts(), texts):
-        handle.set_label(text)
-        text_shown.set_text(text)
-        text_shown.set_parse_math(False)
+    for text, handle in zip(legend.get_texts(), handles):
+        text.set(text=handle.get_label(), parse_math=False)
 
 
 def fill_style(colour: str, hatch: str) -> dict[str, Any]:
@@ -285,9 +277,9 @@ def finish_figure(figure: Plot, title: str, save: Save) -> Plot:
     wrapped, size = fill(title, int(100 * figure.get_figwidth() / (0.66 * TITLE))), POINT * TITLE
     if title and figure.legends:  # matplotlib would draw a title of the figure over the legend
         figure.legends[0].set_title(wrapped, prop=font_manager.FontProperties(size=size))
-        figure.legends[0].get_title().set(parse_math=False)
+        figure.legends[0].get_title().set_parse_math(False)
     elif title:
-        figure.suptitle(wrapped, x=0.01, ha="left", fontsize=size).set_parse_math(False)
+        figure.suptitle(wrapped, x=0.01, ha="left", fontsize=size, parse_math=False)
     if title:
         figure.set_figheight(figure.get_figheight() + (wrapped.count("\n") + 1) * TITLE * 1.4 / 100)
     if figure.figsize is not None:
@@ -297,27 +289,23 @@ def finish_figure(figure: Plot, title: str, save: Save) -> Plot:
     return figure
 
 
-Legend = tuple[Sequence[Any], Sequence[str]]  # handles, and the text of each
-
-
 def draw_panel(
-    draw: Callable[[Any], Legend], size: tuple[float, float], title: str, save: Save, ax: Any, figsize: Any
+    draw: Callable[[Any], Sequence[Any]], size: tuple[float, float], title: str, save: Save, ax: Any, figsize: Any
 ) -> Any:
-    """Make a figure with one panel that `draw` fills, returning its legend; or draw into the user's axes `ax`."""
+    """Make a figure with one panel that `draw` fills; or draw into the user's axes `ax`. draw returns the artists of
+    the legend, whose labels are its texts."""
     if ax is not None:
         return finish_axes(ax, draw(ax), title)
     with our_style():
         figure = new_plot(size, figsize)
-        handles, texts = draw(figure.subplots())
-        if handles:
-            add_legend(figure, handles, texts)
+        add_legend(figure, draw(figure.subplots()))
         return finish_figure(figure, title, save)
 
 
-def finish_axes(ax: Any, legend: Legend, title: str) -> Any:
+def finish_axes(ax: Any, handles: Sequence[Any], title: str) -> Any:
     """Axes of a user's with legend and title, in their own style."""
-    if legend[0]:
-        add_legend_to(ax, *legend, 1)
+    if handles:
+        add_legend_to(ax, handles, 1)
     if title:
-        ax.set_title(title).set_parse_math(False)
+        ax.set_title(title, parse_math=False)
     return ax

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 # First: it says which extra to install.
 from ...core.number import shortened
-from .figure import WIDE, Legend, Save, draw_panel, fill_style, label_axes
+from .figure import WIDE, Save, draw_panel, fill_style, label_axes
 
 # isort: split
 from collections.abc import Sequence
@@ -63,7 +63,7 @@ def gantt(
     workers, seconds = 1 + max(bar.worker for bar in bars), max(bar.end for bar in bars)
     unit, unit_name = next(time_unit for time_unit in UNITS if seconds >= time_unit[0] or time_unit is UNITS[-1])
 
-    def draw(panel: Any) -> Legend:
+    def draw(panel: Any) -> list[Any]:
         for kind, (colour, hatch, _) in styles.items():
             kind_bars = [(bar, label) for bar, label, own in zip(bars, labels, kinds) if own == kind]
             wide = [bar for bar, _ in kind_bars if bar.end - bar.start >= NARROW * seconds]
@@ -81,7 +81,7 @@ def gantt(
         panel.grid(visible=False)
         label_axes(panel, f"{unit_name} since the run began", "")
         shown = [look for kind, look in styles.items() if kind in kinds]
-        return [Patch(**fill_style(colour, hatch)) for colour, hatch, _ in shown], [word for _, _, word in shown]
+        return [Patch(**fill_style(colour, hatch), label=label) for colour, hatch, label in shown]
 
     return draw_panel(draw, (1.4 * WIDE, 1.0 + 0.6 * workers), title, save, ax, figsize)
 
@@ -96,8 +96,8 @@ def _label_bar(panel: Any, bar: Any, label: str, unit: float, colour: str) -> No
     """A label in the middle of a bar, with no hatching behind its letters."""
     ground = {"boxstyle": "round,pad=0.15", "edgecolor": "none", "facecolor": LIGHT[f"{colour}-ground"]}
     middle = (bar.start + bar.end) / 2 / unit
-    text = panel.text(middle, bar.worker, label, ha="center", va="center", color=LIGHT["ink"], bbox=ground)
-    text.set_parse_math(False)
+    style = {"ha": "center", "va": "center", "color": LIGHT["ink"], "bbox": ground}
+    panel.text(middle, bar.worker, label, parse_math=False, **style)
 
 
 def _find_task_run(run: object) -> TaskRun:

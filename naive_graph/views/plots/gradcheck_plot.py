@@ -7,7 +7,7 @@ from typing import Any
 from ...errors import DrawingError
 from ...graph.report import Report
 from ..theme import LIGHT, SERIES, format_number
-from .figure import Legend, draw_panel, fit_text, label_axes
+from .figure import draw_panel, fit_text, label_axes
 
 LOG_FLOOR = 1e-17  # an error of 0 cannot be drawn on a logarithmic axis
 
@@ -26,7 +26,7 @@ def plot_gradcheck(
         for entry in entries
     ]
 
-    def draw(panel: Any) -> Legend:
+    def draw(panel: Any) -> list[Any]:
         lengths = [max(entry.relative_error, LOG_FLOOR) for entry in entries]
         colours = [LIGHT["wrong"] if entry in failed else SERIES[0][0] for entry in entries]
         hatches = ["///" if entry in failed else "" for entry in entries]
@@ -34,12 +34,10 @@ def plot_gradcheck(
         panel.barh(range(len(entries)), lengths, **style)
         panel.axvline(report.tolerance, color=LIGHT["ink"], linestyle="--", linewidth=1.2)
         panel.set_xscale("log")
-        panel.set_yticks(range(len(entries)), labels)
-        for label in panel.get_yticklabels():
-            label.set_parse_math(False)
+        panel.set_yticks(range(len(entries)), labels, parse_math=False)
         panel.invert_yaxis()
         label_axes(panel, "relative error (dashed: the tolerance)", "")
-        return (), ()  # no legend entries
+        return []  # no legend
 
     summary = f"{report.failed} of {report.count} derivatives fail" if report.failed else "All derivatives are equal"
     return draw_panel(draw, (7.6, 1.2 + 0.27 * len(entries)), title or summary, None, ax, figsize)

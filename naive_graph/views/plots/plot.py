@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ...core.number import shortened
@@ -39,9 +39,8 @@ def plot_histories(
             raise HistoryError(f"ax= takes one series, and there are {len(names)}. Say which: series={names[0]!r}.")
         lines, _ = _draw_series(ax, histories, names[0], titles, log)
         ax.set_xlabel("step")
-        ax.set_ylabel(names[0]).set_parse_math(False)
-        several = len(titles) > 1
-        return finish_axes(ax, (list(lines.values()) * several, [titles[index] for index in lines] * several), title)
+        ax.set_ylabel(names[0], parse_math=False)
+        return finish_axes(ax, [*lines.values()] if len(titles) > 1 else [], title)
     with our_style():
         figure, panels, columns = _make_panels(names, figsize)
         line_of_history: dict[int, Any] = {}
@@ -51,9 +50,13 @@ def plot_histories(
             line_of_history |= lines
             crosses += marks
             label_axes(panel, "step" if panel in panels[-columns:] else "", "")
-            panel.set_title(fit_text(name, 100 * figure.get_figwidth() / columns - 60)).set_parse_math(False)
+            panel.set_title(fit_text(name, 100 * figure.get_figwidth() / columns - 60), parse_math=False)
         panels[-1].xaxis.get_major_locator().set_params(integer=True, min_n_ticks=1)
-        _add_line_legend(figure, line_of_history, titles, crosses, log)
+        if crosses:
+            count = sum(len(marks.get_xdata()) for marks in crosses)
+            crosses[0].set_label(f"{count:,} not finite or {'not above 0' if log else 'beyond 1e300'}")
+        shown = sorted(line_of_history) if len(titles) > 1 else []
+        add_legend(figure, [*(line_of_history[index] for index in shown), *crosses[:1]])
         return finish_figure(figure, title, save)
 
 
@@ -62,7 +65,11 @@ def _draw_series(
 ) -> tuple[dict[int, Any], list[Any]]:
     """Draw one series of each history; return its line by the history's number, and the crosses below."""
     recorded = {number: history[name] for number, history in enumerate(histories) if name in history.names}
-    _check_log(name, recorded, log)
+    if log and not any(_is_plottable(value, log) for values in recorded.values() for value in values):
+        raise HistoryError(
+            f"Series {name!r} has no number above 0 that can be drawn, so it has no place on a logarithmic axis. "
+            f"Leave log out, or choose other series: history.plot(series='f', log=True)."
+        )
     lines = {number: _draw_line(panel, values, titles, number, log) for number, values in recorded.items()}
     crosses = [mark for number, values in recorded.items() for mark in _draw_crosses(panel, values, number, log)]
     panel.set_yscale("log" if log else "linear")
@@ -110,14 +117,6 @@ def _history_labels(histories: Sequence[Any], labels: Sequence[str] | None) -> l
     return [str(label) for label in labels]
 
 
-def _check_log(name: str, recorded: Mapping[int, Sequence[float | None]], log: bool) -> None:
-    if log and not any(_is_plottable(value, log) for values in recorded.values() for value in values):
-        raise HistoryError(
-            f"Series {name!r} has no number above 0 that can be drawn, so it has no place on a logarithmic axis. "
-            f"Leave log out, or choose other series: history.plot(series='f', log=True)."
-        )
-
-
 # --- what is drawn ------------------------------------------------------------
 
 
@@ -150,17 +149,3 @@ def _draw_crosses(panel: Any, values: Sequence[float | None], index: int, log: b
     steps = [step for step, value in enumerate(values) if value is not None and not _is_plottable(value, log)]
     colour, foot = line_style(index)["color"], panel.get_xaxis_transform()
     return panel.plot(steps, [0.03] * len(steps), "x", transform=foot, color=colour) if steps else []
-
-
-def _add_line_legend(
-    figure: Plot, drawn: dict[int, Any], titles: Sequence[str], crosses: Sequence[Any], log: bool
-) -> None:
-    """Add a legend above the panels: a line for each history, and the crosses."""
-    shown = sorted(drawn) if len(titles) > 1 else []
-    handles, texts = [drawn[index] for index in shown], [titles[index] for index in shown]
-    if crosses:
-        count = sum(len(marks.get_xdata()) for marks in crosses)
-        handles.append(crosses[0])
-        texts.append(f"{count:,} not finite or not above 0" if log else f"{count:,} not finite or beyond 1e300")
-    if handles:
-        add_legend(figure, handles, texts)

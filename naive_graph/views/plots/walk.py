@@ -3,23 +3,12 @@
 from __future__ import annotations
 
 # First: it says which extra to install.
-from .figure import (
-    WIDE,
-    Save,
-    add_legend,
-    finish_axes,
-    finish_figure,
-    fit_text,
-    label_axes,
-    new_plot,
-    our_style,
-)
+from .figure import WIDE, Save, draw_panel, fit_text, label_axes
 
 # isort: split
 import math
 from collections.abc import Sequence
-from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -40,45 +29,15 @@ WALK, GOAL = SERIES[1][0], LIGHT["placeholder"]
 
 @dataclass
 class Walk:
-    """The points of a walk that can be drawn, with the step of each."""
+    """The points of a walk on f that can be drawn."""
 
-    names: list[str]
-    steps: list[int]
-    points: list[tuple[float, ...]]
-    left_out: int  # how many recorded points cannot be drawn
-
-    def thin_out(self, most: int) -> Walk:
-        """A walk with about `most` points. The stride is odd, so that a zigzag stays a zigzag."""
-        stride = -(-len(self.points) // most) | 1
-        return Walk(self.names, self.steps[::stride], self.points[::stride], self.left_out)
-
-
-@dataclass
-class Stage:
-    """A figure with the curve or contours of f, the walk in plot coordinates, and the legend entries so far."""
-
-    figure: Any
-    panel: Any
+    name: str  # of f
     surface: Surface
-    walk: Walk
-    spots: list[tuple[float, float]]
-    handles: list[Any] = field(default_factory=list)
-    texts: list[str] = field(default_factory=list)
-
-    def explain(self, handle: Any, text: str) -> None:
-        """Add a legend entry."""
-        self.handles.append(handle)
-        self.texts.append(text)
-
-    def mark(
-        self, spots: Sequence[tuple[float, float]], text: str, shape: str, colour: str, size: int,
-        panels: Sequence[Any] = (),
-    ) -> None:  # fmt: skip
-        """Draw markers above all paths, in each panel, with one legend entry."""
-        style = {"color": colour, "markeredgecolor": LIGHT["ink"], "markersize": size, "linestyle": "none"}
-        for panel in panels or [self.panel]:
-            (marks,) = panel.plot(*zip(*spots), shape, **style, zorder=5 + len(self.handles))
-        self.explain(marks, text)
+    names: list[str]  # of the leaves
+    steps: Sequence[int]  # the step of each point
+    points: Sequence[tuple[float, ...]]
+    spots: Sequence[tuple[float, float]]  # the points in plot coordinates
+    left_out: int  # how many recorded points cannot be drawn
 
 
 def plot_walk(
@@ -86,93 +45,90 @@ def plot_walk(
     figsize: tuple[float, float] | None = None,
 ) -> Any:  # fmt: skip
     """The figure that `History.plot_path` returns, or the axes that it was given."""
-    stage = make_stage(history, f, x, y, figsize, ax)
-    if ax is not None:
-        _draw_walk(stage)
-        return finish_axes(ax, (stage.handles, stage.texts), title)
-    with our_style():
-        _draw_walk(stage)
-        add_legend(stage.figure, stage.handles, stage.texts)
-        leaves = [x] if y is None else [x, y]
-        stage.figure.interactive = make_interactive_path(stage.panel, f, leaves, stage.walk.points)
-        return finish_figure(stage.figure, title, save)
+    walk = read_walk(history, f, x, y)
+
+    def draw(panel: Any) -> list[Any]:
+        if ax is None:
+            leaves = [x] if y is None else [x, y]
+            panel.figure.interactive = make_interactive_path(panel, f, leaves, walk.points)
+        return draw_ground(panel, walk, has_colorbar=ax is None) + _draw_walk(panel, walk)
+
+    return draw_panel(draw, SIZE, title, save, ax, figsize)
 
 
-def make_stage(
-    history: Any, f: Node, x: Node, y: Node | None, figsize: tuple[float, float] | None = None, ax: Any = None
-) -> Stage:
-    """Draw the curve or the contours of f around the walk, but not yet the walk. ax: the user's axes to draw into."""
+def read_walk(history: Any, f: Node, x: Node, y: Node | None) -> Walk:
+    """The walk of x, or of x and y, as it was recorded; of a long one on the curve of a large f every third step, say.
+
+    The stride is odd, so that a zigzag stays a zigzag.
+    """
     surface = Surface(f, [x] if y is None else [x, y])
-    walk = read_walk(history, x, y)
-    if y is None:
-        walk = walk.thin_out(surface.affordable_count(len(walk.points), 200))
-    spots = [(point[0], surface.at(*point) if y is None else point[1]) for point in walk.points]
-    with nullcontext() if ax is not None else our_style():
-        figure: Any = new_plot(SIZE, figsize) if ax is None else ax.figure
-        stage = Stage(figure, ax if ax is not None else figure.subplots(), surface, walk, spots)
-        if y is None:
-            _draw_curve(stage, f.name or "f")
-        else:
-            draw_contours(stage, f.name or "f", [] if ax is None else [ax])
-    return stage
-
-
-def read_walk(history: Any, x: Node, y: Node | None) -> Walk:
-    """The walk of x, or of x and y, as it was recorded."""
     walks = [history.series_of_node(x, "x")] + ([] if y is None else [history.series_of_node(y, "y")])
     rows = list(enumerate(zip(*(series for _, series in walks))))
     recorded = [(step, point) for step, point in rows if None not in point]
-    finite_points = [(step, point) for step, point in recorded if all(abs(value) < LARGEST for value in point)]
-    if not finite_points:
+    finite = [(step, point) for step, point in recorded if all(abs(value) < LARGEST for value in point)]
+    if not finite:
         raise HistoryError(f"This walk has no point that can be plotted: none is finite and below {LARGEST:g}.")
+    most = surface.affordable_count(len(finite), 200) if y is None else len(finite)
+    steps, points = zip(*finite[:: -(-len(finite) // most) | 1])
+    spots = [(point[0], surface.at(*point) if y is None else point[1]) for point in points]
     names = [name for name, _ in walks]
-    steps, points = [step for step, _ in finite_points], [point for _, point in finite_points]
-    return Walk(names, steps, points, len(recorded) - len(points))
+    return Walk(f.name or "f", surface, names, steps, points, spots, len(recorded) - len(finite))
 
 
-# --- the ground ---------------------------------------------------------------
+# --- the ground: each function returns its artists of the legend ---------------
 
 
-def _draw_curve(stage: Stage, name: str) -> None:
-    grid = spread(*window([point[0] for point in stage.walk.points]), stage.surface.affordable_count(CURVE_POINTS, 60))
-    heights = stage.surface.over([(x,) for x in grid])
+def draw_ground(panel: Any, walk: Walk, has_colorbar: bool) -> list[Any]:
+    """Draw the curve or the contours of f around the walk."""
+    if len(walk.names) > 1:
+        return draw_contours([panel], walk.surface, walk.names, walk.points, walk.name, has_colorbar)
+    grid = spread(*window([point[0] for point in walk.points]), walk.surface.affordable_count(CURVE_POINTS, 60))
+    heights = walk.surface.over([(x,) for x in grid])
     low, high = plain_range(heights)
     numbers = [height for height in heights if not math.isnan(height)]
     if low > min(numbers) or high < max(numbers):  # a pole: show what is near the walk
-        walked = [height for _, height in stage.spots if not math.isnan(height)]
+        walked = [height for _, height in walk.spots if not math.isnan(height)]
         low, high = min([low, *walked]), max([high, *walked])
         margin = 0.05 * (high - low)
-        stage.panel.set_ylim(low - margin, high + margin)
+        panel.set_ylim(low - margin, high + margin)
         heights = [height if 2 * low - high < height < 2 * high - low else math.nan for height in heights]
-    (curve,) = stage.panel.plot(grid, heights, color=LIGHT["soft"], gid="curve")
-    label_axes(stage.panel, stage.walk.names[0], name)
-    stage.explain(curve, name)
+    label_axes(panel, walk.names[0], walk.name)
+    return [*panel.plot(grid, heights, color=LIGHT["soft"], gid="curve", label=walk.name)]
 
 
-def draw_contours(stage: Stage, name: str, panels: Sequence[Any] = ()) -> None:
-    """Draw the contours of f as background of a 2-D path, in each panel."""
-    walk = stage.walk
-    across, up = [point[0] for point in walk.points], [point[1] for point in walk.points]
-    count = stage.surface.affordable_count(GRID_POINTS**2 // (2 if panels else 1), 15**2)
-    side = math.isqrt(count)
+def draw_contours(
+    panels: Sequence[Any], surface: Surface, names: Sequence[str], points: Sequence[Sequence[float]], name: str,
+    has_colorbar: bool = False,
+) -> list[Any]:  # fmt: skip
+    """Draw the contours of f around these points, in each panel; or in a figure's only one, with a colorbar."""
+    across, up = [point[0] for point in points], [point[1] for point in points]
+    side = math.isqrt(surface.affordable_count(GRID_POINTS**2 // (1 if has_colorbar else 2), 15**2))
     xs, ys = spread(*window(across, up), side), spread(*window(up, across), side)
-    heights = stage.surface.over([(x, y) for y in ys for x in xs])
+    heights = surface.over([(x, y) for y in ys for x in xs])
     aspect, levels = (ys[-1] - ys[0]) / (xs[-1] - xs[0]), contour_levels(heights)
+    has_gaps = any(map(math.isnan, heights))
     no_value_style: Any = {"facecolor": LIGHT["panel"], "edgecolor": LIGHT["line"], "hatch": "///"}
-    for panel in panels or [stage.panel]:
+    for panel in panels:
         panel.set(xlim=(xs[0], xs[-1]), ylim=(ys[0], ys[-1]))
         panel.grid(visible=False)
-        label_axes(panel, *walk.names)
+        label_axes(panel, *names)
         if 1 / 3 < aspect < 3:
             panel.set_aspect("equal")  # only then does the steepest way cross the lines at right angles
-        if any(map(math.isnan, heights)):
+        if has_gaps:
             panel.patch.set(**no_value_style)
-        shades = _fill_contours(panel, xs, ys, heights, levels) if len(levels) > 1 else None
-    if not panels:
-        stage.figure.set_figheight(min(4.6, max(2.6, 0.6 + 3.6 * aspect)))
-        _add_colorbar(stage, shades, levels, name)
-    if any(map(math.isnan, heights)):
-        stage.explain(Patch(**no_value_style), f"{name} has no value")
+        if len(levels) > 1:
+            shades = _fill_contours(panel, xs, ys, heights, levels)
+    handles = []
+    if has_colorbar:
+        panel.figure.set_figheight(min(4.6, max(2.6, 0.6 + 3.6 * aspect)))
+        if len(levels) > 1:
+            _add_colorbar(panel, shades, levels, name)
+        else:
+            level_style: Any = {"facecolor": LIGHT["ground"], "edgecolor": LIGHT["line"]}
+            handles.append(Patch(**level_style, label=f"{name} is level here"))
+    if has_gaps:
+        handles.append(Patch(**no_value_style, label=f"{name} has no value"))
+    return handles
 
 
 def _fill_contours(
@@ -186,34 +142,41 @@ def _fill_contours(
     return shades
 
 
-def _add_colorbar(stage: Stage, shades: Any, levels: list[float], name: str) -> None:
-    if shades is None:
-        stage.explain(Patch(facecolor=LIGHT["ground"], edgecolor=LIGHT["line"]), f"{name} is level here")
-        return
-    bar = stage.figure.colorbar(
-        shades, ax=stage.panel, ticks=levels, spacing="uniform", extendrect=True, extendfrac="auto",
+def _add_colorbar(panel: Any, shades: Any, levels: list[float], name: str) -> None:
+    bar = panel.figure.colorbar(
+        shades, ax=panel, ticks=levels, spacing="uniform", extendrect=True, extendfrac="auto",
         format=FuncFormatter(lambda level, _: format_number(level, 6)), shrink=0.9,
     )  # fmt: skip
     bar.ax.tick_params(length=0)
-    bar.ax.set_title(fit_text(name, 90), loc="right").set_parse_math(False)
+    bar.ax.set_title(fit_text(name, 90), loc="right", parse_math=False)
 
 
 # --- the walk -----------------------------------------------------------------
 
 
-def _draw_walk(stage: Stage) -> None:
+def _draw_walk(panel: Any, walk: Walk) -> list[Any]:
     """Draw the path as a line with a dot every few steps, and marks at its start and end."""
-    xs, ys = zip(*stage.spots)
-    mark_interval = _round_up_125(-(-len(xs) // DOTS))
+    mark_interval = _round_up_125(-(-len(walk.spots) // DOTS))
+    dot_spacing = mark_interval * (walk.steps[1] - walk.steps[0]) if len(walk.steps) > 1 else 1
+    label = "walk" if dot_spacing == 1 else f"walk, a dot every {dot_spacing:,} steps"
     style: Any = {"color": WALK, "linewidth": 1.3, "marker": "o", "markersize": 4, "zorder": 4, "gid": "walk"}
-    (line,) = stage.panel.plot(xs, ys, markevery=mark_interval, **style)
-    dot_spacing = mark_interval * (stage.walk.steps[1] - stage.walk.steps[0]) if len(xs) > 1 else 1
-    stage.explain(line, "walk" if dot_spacing == 1 else f"walk, a dot every {dot_spacing:,} steps")
-    stage.mark(stage.spots[:1], "start", "o", LIGHT["ground"], 8)
-    stage.mark(stage.spots[-1:], "end", "s", WALK, 8)  # a star is a minimum: see compare
-    if stage.walk.left_out:
-        nothing = Patch(facecolor="none", edgecolor="none")
-        stage.explain(nothing, f"{stage.walk.left_out:,} steps left out, not finite")
+    handles = panel.plot(*zip(*walk.spots), markevery=mark_interval, **style, label=label)
+    handles.append(draw_marks([panel], walk.spots[:1], "start", "o", LIGHT["ground"], 8))
+    handles.append(draw_marks([panel], walk.spots[-1:], "end", "s", WALK, 8))  # a star is a minimum: see compare
+    if walk.left_out:
+        label = f"{walk.left_out:,} steps left out, not finite"
+        handles.append(Patch(facecolor="none", edgecolor="none", label=label))
+    return [*handles]
+
+
+def draw_marks(
+    panels: Sequence[Any], spots: Sequence[tuple[float, float]], label: str, shape: str, colour: str, size: int
+) -> Any:
+    """Draw markers above all paths, in each panel; return those of one for the legend."""
+    style = {"color": colour, "markeredgecolor": LIGHT["ink"], "markersize": size, "linestyle": "none"}
+    for panel in panels:
+        (marks,) = panel.plot(*zip(*spots), shape, **style, label=label, zorder=6)
+    return marks
 
 
 def _round_up_125(count: int) -> int:
