@@ -183,7 +183,10 @@ def make_film(
 
 def _make_plane(answer: Answer, points: Sequence[Any]) -> InputPlane:
     """The plane around the points, with axis names from the parameters of `answer`. Raises HistoryError."""
-    names = _parameter_names(answer)
+    try:
+        names = [*signature(answer).parameters]
+    except (TypeError, ValueError):  # it is no function, or a builtin that does not say
+        names = []
     if len(names) != 3:
         raise HistoryError("A film asks a function of what was recorded at a step and two numbers: answer(step, x, y).")
     asked, samples = "points (x, y, label)", []
@@ -195,14 +198,6 @@ def _make_plane(answer: Answer, points: Sequence[Any]) -> InputPlane:
     room = 0.15 * (high - low) + 0.5 * (high == low)
     across, up, _ = zip((low - room).tolist(), (high + room).tolist())
     return InputPlane((names[1], names[2]), (across, up), samples)  # type: ignore[arg-type]
-
-
-def _parameter_names(answer: Answer) -> list[str]:
-    """The names of a function's parameters; [] if unknown."""
-    try:
-        return [*signature(answer).parameters]
-    except (TypeError, ValueError):  # it is none, or a builtin that does not say
-        return []
 
 
 def _evaluate_frame(history: Any, answer: Answer, plane: InputPlane, name: str, step: int) -> FilmFrame:

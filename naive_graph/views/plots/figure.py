@@ -51,7 +51,7 @@ LOOK = {
     "font.size": POINT * TEXT, "axes.titlesize": POINT * TEXT, "axes.titlelocation": "left", "lines.linewidth": 1.8,
     "hatch.linewidth": 0.5, "legend.frameon": False, "svg.hashsalt": "naive_graph",
 }  # fmt: skip
-SHOWN_DPI = 150  # sharp on a fine screen; the metadata keeps its size
+DPI = 150  # sharp on a fine screen; the metadata keeps its size
 # Without dates and versions, the same plot gives the same bytes.
 METADATA: dict[str, Any] = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
 
@@ -93,20 +93,20 @@ class Plot(Figure):
         """Write the plot atomically as its suffix says: .png, .svg or .pdf; an interactive one also as .html."""
         forms = (".png", ".svg", ".pdf", *[".html"] * (self.interactive is not None))
         target = checked_path(path, "A plot", forms, HistoryError)
-        if target.suffix.lower() == ".html":
-            page = standalone_page(
-                self.alt(), self.interactive.html(self._image()), csp_meta(self.interactive.script())
-            )
-            save_atomically(target, page.encode())
+        form = target.suffix.lower()[1:]
+        if form == "html":
+            policy = csp_meta(self.interactive.script())
+            data = standalone_page(self.alt(), self.interactive.html(self._image()), policy).encode()
         else:
-            save_atomically(target, self.drawn(target.suffix.lower()[1:], dpi=150))
+            data = self.drawn(form)
+        save_atomically(target, data)
         return target
 
-    def drawn(self, form: str, dpi: int = 100) -> bytes:
+    def drawn(self, form: str) -> bytes:
         """Render as "png", "svg" or "pdf"; an SVG follows the reader's light or dark theme."""
         buffer = io.BytesIO()
         with our_style(), ignore_missing_glyphs():
-            self.savefig(buffer, format=form, dpi=dpi, metadata=METADATA[form])
+            self.savefig(buffer, format=form, dpi=DPI, metadata=METADATA[form])
         return _apply_theme(buffer.getvalue().decode()).encode() if form == "svg" else buffer.getvalue()
 
     def show(self, *_: object, **__: object) -> NoReturn:
@@ -133,14 +133,14 @@ class Plot(Figure):
         # Not IPython's own picture of a figure: ours has the same bytes everywhere, also without pyplot.
         image = self._image()
         shown_as = image if self.interactive is None else self.interactive.html(image)
-        png = base64.b64encode(self.drawn("png", dpi=SHOWN_DPI)).decode()
+        png = base64.b64encode(self.drawn("png")).decode()
         themes = f"<style>.ng-plot {{ color-scheme: light dark; }}\n{THEMES.format('.ng-plot')}</style>"
         html = f'{themes}<div style="overflow-x:auto" tabindex="0">{shown_as}</div>'
         bundle = {"text/html": html, "image/png": png, "text/plain": repr(self)}
         return bundle, {"image/png": {"width": round(100 * self.get_figwidth())}}
 
     def _image(self) -> str:
-        svg = base64.b64encode(self.drawn("svg", dpi=SHOWN_DPI)).decode()
+        svg = base64.b64encode(self.drawn("svg")).decode()
         width = round(self.get_figwidth() * 100)
         style = f"width:100%; max-width:{width}px; min-width:{min_readable_width(width)}px"
         return f'<img class="ng-plot" style="{style}" alt="{escape(self.alt())}" src="data:image/svg+xml;base64,{svg}">'

@@ -7,7 +7,6 @@ from ...core.number import shortened
 from .figure import WIDE, Save, draw_panel, fill_style, label_axes
 
 # isort: split
-from collections.abc import Sequence
 from typing import Any
 
 from matplotlib.patches import Patch
@@ -65,13 +64,15 @@ def gantt(
 
     def draw(panel: Any) -> list[Any]:
         for kind, (colour, hatch, _) in styles.items():
-            kind_bars = [(bar, label) for bar, label, own in zip(bars, labels, kinds) if own == kind]
-            wide = [bar for bar, _ in kind_bars if bar.end - bar.start >= NARROW * seconds]
-            narrow = [bar for bar, _ in kind_bars if bar.end - bar.start < NARROW * seconds]
-            _draw_bars(panel, wide, unit, fill_style(colour, hatch))
-            _draw_bars(panel, narrow, unit, {"facecolor": LIGHT[colour], "edgecolor": LIGHT[colour]})
-            for bar, label in kind_bars:
-                if LETTER * (len(label) + 1) < (bar.end - bar.start) / seconds:
+            for bar, label, own_kind in zip(bars, labels, kinds):
+                if own_kind != kind:
+                    continue
+                width = (bar.end - bar.start) / seconds  # in widths of the plot
+                style = fill_style(colour, hatch)
+                if width < NARROW:
+                    style = {"facecolor": LIGHT[colour], "edgecolor": LIGHT[colour]}
+                panel.barh(bar.worker, (bar.end - bar.start) / unit, HIGH, bar.start / unit, linewidth=0.5, **style)
+                if LETTER * (len(label) + 1) < width:
                     _label_bar(panel, bar, label, unit, colour)
         for level in levels if len(levels) < MOST_LEVELS else ():  # it waits for the slowest task of the level before
             begin = min(bars[number].start for number in level)
@@ -84,12 +85,6 @@ def gantt(
         return [Patch(**fill_style(colour, hatch), label=label) for colour, hatch, label in shown]
 
     return draw_panel(draw, (1.4 * WIDE, 1.0 + 0.6 * workers), title, save, ax, figsize)
-
-
-def _draw_bars(panel: Any, bars: Sequence[Any], unit: float, style: dict[str, Any]) -> None:
-    starts, widths = [bar.start / unit for bar in bars], [(bar.end - bar.start) / unit for bar in bars]
-    if bars:
-        panel.barh([bar.worker for bar in bars], widths, HIGH, starts, linewidth=0.5, **style)
 
 
 def _label_bar(panel: Any, bar: Any, label: str, unit: float, colour: str) -> None:

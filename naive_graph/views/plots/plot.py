@@ -63,15 +63,27 @@ def plot_histories(
 def _draw_series(
     panel: Any, histories: Sequence[Any], name: str, titles: Sequence[str], log: bool
 ) -> tuple[dict[int, Any], list[Any]]:
-    """Draw one series of each history; return its line by the history's number, and the crosses below."""
+    """Draw one series of each history; return its line by the history's number, and the crosses below.
+
+    A line has a gap, and below it a cross, where a recorded number cannot be shown.
+    """
     recorded = {number: history[name] for number, history in enumerate(histories) if name in history.names}
     if log and not any(_is_plottable(value, log) for values in recorded.values() for value in values):
         raise HistoryError(
             f"Series {name!r} has no number above 0 that can be drawn, so it has no place on a logarithmic axis. "
             f"Leave log out, or choose other series: history.plot(series='f', log=True)."
         )
-    lines = {number: _draw_line(panel, values, titles, number, log) for number, values in recorded.items()}
-    crosses = [mark for number, values in recorded.items() for mark in _draw_crosses(panel, values, number, log)]
+    lines: dict[int, Any] = {}
+    crosses = []
+    for number, values in recorded.items():
+        steps = [step for step, value in enumerate(values) if value is not None]
+        heights = [value if _is_plottable(value, log) else math.nan for value in values if value is not None]
+        style = {**line_style(number), "markersize": 4.5, "markevery": _choose_marks(heights, number, len(titles))}
+        (lines[number],) = panel.plot(steps, heights, label=titles[number], **style)
+        missing = [step for step, height in zip(steps, heights) if math.isnan(height)]
+        if missing:  # crosses at the foot of the panel
+            foot = {"transform": panel.get_xaxis_transform(), "color": style["color"]}
+            crosses += panel.plot(missing, [0.03] * len(missing), "x", **foot)
     panel.set_yscale("log" if log else "linear")
     return lines, crosses
 
@@ -124,14 +136,6 @@ def _is_plottable(value: float | None, log: bool) -> bool:
     return value is not None and abs(value) < LARGEST and (not log or value > 1 / LARGEST)
 
 
-def _draw_line(panel: Any, values: Sequence[float | None], titles: Sequence[str], index: int, log: bool) -> Any:
-    """A line through the recorded numbers, with a gap where one cannot be shown."""
-    steps = [step for step, value in enumerate(values) if value is not None]
-    heights = [value if _is_plottable(value, log) else math.nan for value in values if value is not None]
-    style = {**line_style(index), "markersize": 4.5, "markevery": _choose_marks(heights, index, len(titles))}
-    return panel.plot(steps, heights, label=titles[index], **style)[0]
-
-
 def _choose_marks(heights: Sequence[float], index: int, line_count: int) -> list[int]:
     """The indices that get a marker: all if few; else points isolated by gaps, and some to distinguish lines."""
     size = len(heights)
@@ -142,10 +146,3 @@ def _choose_marks(heights: Sequence[float], index: int, line_count: int) -> list
     if line_count > 1:
         marked |= {*range(size * (index + 1) // (8 * (line_count + 1)), size, max(1, size // 8))}
     return sorted(marked)
-
-
-def _draw_crosses(panel: Any, values: Sequence[float | None], index: int, log: bool) -> list[Any]:
-    """Draw a cross at the foot of the panel for each number that cannot be shown; returns their one artist, or []."""
-    steps = [step for step, value in enumerate(values) if value is not None and not _is_plottable(value, log)]
-    colour, foot = line_style(index)["color"], panel.get_xaxis_transform()
-    return panel.plot(steps, [0.03] * len(steps), "x", transform=foot, color=colour) if steps else []
