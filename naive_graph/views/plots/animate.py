@@ -7,7 +7,7 @@ from ...core.number import shortened
 from .figure import Plot, ignore_missing_glyphs, our_style
 
 # isort: split
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from textwrap import fill
@@ -23,7 +23,7 @@ from ..theme import LIGHT, TEXT, format_number
 from .walk import SIZE, WALK, Walk, draw_ground, plot_walk, read_walk
 
 DPI = 100
-FRAMES_PER_SECOND = 12.5
+FRAMES_PER_SECOND: Any = 12.5  # 80 ms each
 PAUSE = 18  # more frames of the last picture
 
 
@@ -70,7 +70,7 @@ def _caption(walk: Walk, place: int) -> str:
     return ",  ".join([f"step {walk.steps[place]:,}", *parts])
 
 
-def write_film(target: Path, figure: Plot, places: Sequence[int], show: Callable[[int], None]) -> None:
+def write_film(target: Path, figure: Plot, places: list[int], show: Callable[[int], None]) -> None:
     """Write a GIF with a frame for each step, which `show(step)` draws. All have the layout that the figure has now."""
     writer = PillowWriter(FRAMES_PER_SECOND)
     with ignore_missing_glyphs(), TemporaryDirectory() as folder:

@@ -142,7 +142,7 @@ def _make_legend(used: Any, group_size: int | None) -> list[Any]:
     }
     kinds = {colour: look for colour, look in words.items() if colour in used}
     frame = Patch(fill=False, edgecolor=LIGHT["ink"], linewidth=1.6, label="clean iteration")
-    style = {"marker": "v", "markersize": 4, "color": LIGHT["ink"], "linestyle": ""}
+    style: Any = {"marker": "v", "markersize": 4, "color": LIGHT["ink"], "linestyle": ""}
     triangle = Line2D([], [], **style, label="writes that version")
     fills = [Patch(**fill_style(colour, hatch), label=label) for colour, (hatch, label) in kinds.items()]
     return [*fills, frame, triangle]
