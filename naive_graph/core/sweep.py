@@ -47,6 +47,7 @@ class Contributed(NamedTuple):
     incoming: Value
     contribution: Value
     total: Value
+    taken: Value  # 0 in a branch that `where` did not take
 
 
 class Finished(NamedTuple):
@@ -162,7 +163,8 @@ def reverse_sweep(
     for contribution in backward_pass(range(size), sums, pullback(plan, values, wanted, finished), add_adjoints, True):
         if contribution is not None:
             operand, share, position, partial = contribution
-            shown = unmask_adjoint(share), unmask_adjoint(sums[operand])
+            taken = share.taken if type(share) is Masked else 1.0
+            shown = unmask_adjoint(share), unmask_adjoint(sums[operand]), taken
             yield Contributed(rows[operand], rows[step], position, partial, finished[step], *shown)
             continue
         yield Finished(rows[step], finished[step])

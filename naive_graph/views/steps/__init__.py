@@ -1,6 +1,6 @@
 """Stepping: record the events of real sweeps, describe them, and serialise them for a browser.
 
-recording    one recorded sweep, in packed columns, and the nodes that take part
+recording    one recorded sweep, its events packed, and the nodes that take part
 state        what is known after a step
 describe     a step in words and figures; `mathml` shows its rule
 step         one step

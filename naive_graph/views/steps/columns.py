@@ -11,9 +11,9 @@ import linecache
 import re
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from itertools import compress, pairwise
+from itertools import pairwise
 from typing import Any
 
 from ...core.progress import with_progress
@@ -27,11 +27,11 @@ from ..drawing.scene import GRAD_ROOM, READABLE, VALUE_ROOM, DrawOptions, operat
 from ..drawing.summary import summary_scene
 from ..drawing.svg import render_unplaced_svg
 from . import describe
-from .landscape import VALUED, compute_surface
+from .landscape import compute_surface
 from .mathml import mathml
 from .naming import walk_heading, walk_title
 from .packing import ColumnPacker, StepperPayload, strip_style
-from .recording import BACKWARD, CONTRIBUTED, KINDS, TANGENT, UPDATE, Participants, Run
+from .recording import BACKWARD, FORWARD, KINDS, TANGENT, UPDATE, Participants, Run
 from .steps import StepLog
 
 SPEAKING = ("stepper", "panel", "sweeps", "words", "columns")  # the scripts that have texts for readers
@@ -88,50 +88,33 @@ class PayloadBuilder:
 
     def _pack_runs(self) -> dict[str, Any]:
         patterns: dict[Any, int] = {}
-        described: list[dict[str, Any]] = []
         pattern_of_run, iterations, numbers = array("i"), array("i"), array("d")
         # By the run's number: untaken contributions; values that no forward run left; plan steps without a tangent.
         exceptions: dict[str, dict[int, Any]] = {"untaken": {}, "values": {}, "still": {}}
-        last: Run | None = None
+        described: list[dict[str, Any]] = []
+        left: tuple[Participants, bytes] | None = None  # the nodes of the last forward run, and their values
         for number, run in enumerate(with_progress(self.log.runs, "save", len(self.log.runs))):
-            log, cast = run.log, run.cast
-            key = self.number_of[cast], run.phase, bytes(log.kinds), log.rows.tobytes(), log.positions.tobytes()
+            cast, (columns, own_numbers, untaken) = run.cast, _split_into_columns(run)
+            key = self.number_of[cast], run.phase, *(column.tobytes() for column in columns.values())
             if key not in patterns:
                 patterns[key] = len(described)
-                described.append(self._pack_pattern(run))
+                packed_columns = {name: self.packed.add(column) for name, column in columns.items()}
+                described.append({"cast": self.number_of[cast], "phase": run.phase, **packed_columns})
             pattern_of_run.append(patterns[key])
             iterations.append(run.iteration)
-            numbers.extend(_run_numbers(run))
-            if run.untaken:
-                exceptions["untaken"][number] = sorted(run.untaken)
+            numbers.extend(own_numbers)
+            if untaken:
+                exceptions["untaken"][number] = untaken
             if run.phase == TANGENT:
                 exceptions["still"][number] = [cast.step_of[row] for row, slope in run.slopes.items() if slope is None]
-            if run.values and not _keeps_values(last, run):
-                exceptions["values"][number] = self.packed.add(array("d", (run.values[row] for row in cast.rows)))
-            last = run if run.phase not in (UPDATE, BACKWARD) else last
-        columns: dict[str, array[Any]] = {"runs": pattern_of_run, "iterations": iterations, "numbers": numbers}
-        packed = {name: self.packed.add(column) for name, column in columns.items()}
+            values = array("d", run.values.values())
+            if run.phase == BACKWARD and left != (cast, values.tobytes()):
+                exceptions["values"][number] = self.packed.add(values)
+            elif run.phase == FORWARD:
+                left = cast, own_numbers.tobytes()
+        run_columns: dict[str, array[Any]] = {"runs": pattern_of_run, "iterations": iterations, "numbers": numbers}
+        packed = {name: self.packed.add(column) for name, column in run_columns.items()}
         return {"patterns": described, **packed, **exceptions}
-
-    def _pack_pattern(self, run: Run) -> dict[str, Any]:
-        """The events of a run: kinds, plan steps (of a contribution, the consumer's), and operand positions.
-
-        A plan step is written as its difference from the last one of the same kind, mostly 1 or -1: it compresses well.
-        """
-        log, step_of = run.log, run.cast.step_of
-        last, steps = [0] * len(KINDS), array("i")
-        for kind, row, consumer in with_progress(zip(log.kinds, log.rows, log.consumers), "save", len(log.kinds)):
-            step = step_of.get(consumer if kind == CONTRIBUTED else row, 0)
-            steps.append(step - last[kind])
-            last[kind] = step
-        positions = array("i", (position for kind, position in zip(log.kinds, log.positions) if kind == CONTRIBUTED))
-        return {
-            "cast": self.number_of[run.cast],
-            "phase": run.phase,
-            "kinds": self.packed.add(array("B", log.kinds)),
-            "steps": self.packed.add(steps),
-            "positions": self.packed.add(positions),
-        }
 
     # --- casts ---
 
@@ -228,27 +211,33 @@ def recompute_script(runs: Sequence[Run]) -> str:
     return rules_to_javascript(runs[0].cast.plan)
 
 
-def _run_numbers(run: Run) -> Iterator[float]:
-    """The numbers of a run, event by event: values (with tangents), partials, or for an update old and new value."""
-    log = run.log
-    partials, values = log.numbers[0], log.numbers[3]
-    if run.phase == BACKWARD:
-        return compress(partials, (kind == CONTRIBUTED for kind in log.kinds))
-    chosen = [index for index, kind in enumerate(log.kinds) if kind in VALUED]
-    if run.phase == TANGENT:
-        return (number for index in chosen for number in (values[index], run.slopes.get(log.rows[index]) or 0.0))
-    if run.phase == UPDATE:
-        return (number for index in chosen for number in (run.before[log.rows[index]], values[index]))
-    return (values[index] for index in chosen)
+def _split_into_columns(run: Run) -> tuple[dict[str, array[Any]], array[float], list[int]]:
+    """The events of a run as columns, its numbers, and the indices of contributions to branches that were not taken.
 
-
-def _keeps_values(last: Run | None, run: Run) -> bool:
-    """Whether a reverse run has the values that the last forward run left."""
-    if last is None or last.cast is not run.cast:
-        return False
-    log = last.log
-    known = {row: value for row, kind, value in zip(log.rows, log.kinds, log.numbers[3]) if kind in VALUED}
-    return len(known) == len(run.values) and all(repr(run.values[row]) == repr(value) for row, value in known.items())
+    The columns: kinds, plan steps (of a contribution, the consumer's), and operand positions of contributions. A plan
+    step is written as its difference from the last one of the same kind, mostly 1 or -1: it compresses well.
+    The numbers, event by event: values (with tangents), partials, or for an update old and new value.
+    """
+    step_of, last = run.cast.step_of, dict.fromkeys(KINDS, 0)
+    kinds, steps, positions, numbers, untaken = array("B"), array("i"), array("i"), array("d"), []
+    for index, entry in enumerate(with_progress(run, "save", len(run))):
+        kind, is_contribution = entry.kind, entry.kind == "contributed"
+        step = step_of.get(entry.consumer if is_contribution else entry.row, 0)
+        kinds.append(KINDS.index(kind))
+        steps.append(step - last[kind])
+        last[kind] = step
+        if is_contribution:
+            positions.append(entry.position)
+            numbers.append(entry.partial)
+            if not entry.taken:
+                untaken.append(index)
+        elif kind == "moved":
+            numbers.extend((run.before[entry.row], entry.value))
+        elif kind in ("read", "evaluated"):
+            numbers.append(entry.value)
+            if run.phase == TANGENT:
+                numbers.append(run.slopes.get(entry.row) or 0.0)
+    return {"kinds": kinds, "steps": steps, "positions": positions}, numbers, untaken
 
 
 def _rule_formulas(cast: Participants, letters: str) -> dict[str, dict[str, Any]]:

@@ -9,20 +9,7 @@ from ...core.rules import Rule
 from ..assets import translate_page_text
 from ..drawing.names import ordinal
 from ..theme import MINUS, format_number
-from .recording import (
-    BACKWARD,
-    CONTRIBUTED,
-    ENQUEUED,
-    EVALUATED,
-    FINISHED,
-    KINDS,
-    MOVED,
-    READ,
-    STARTED,
-    Entry,
-    Participants,
-    Run,
-)
+from .recording import BACKWARD, Entry, Participants, Run
 
 MOST_TERMS = 6  # that are written of a running sum, or of the operands of one operator
 SIDES = {1: ("",), 2: ("left", "right")}  # by the number of operands: what each is called
@@ -72,21 +59,21 @@ def arithmetic(run: Run, entry: Entry, known_values: dict[int, float]) -> str:
     In a forward sweep of tangents, "slope" is the node's tangent.
     """
     cast = run.cast
-    if entry.kind in (EVALUATED, READ):
+    if entry.kind in ("evaluated", "read"):
         rule, slope = cast.rule(entry.row), run.slopes.get(entry.row)
         name, value = cast.called(entry.row), format_number(entry.value)
         text = value if name == value else f"{name} = {value}"  # a Constant is called by its value
         if rule is not None:
             text = computed(rule, run.operands_values(entry.row, known_values), entry.value)
         return text if slope is None else f"{text}, slope {format_number(slope)}"
-    if entry.kind == CONTRIBUTED:
+    if entry.kind == "contributed":
         # The partial of a branch that was not taken is not shown: it may be infinite or NaN, and does not count.
         words = translate_page_text(WORDS["product" if entry.taken else "branch"])
         incoming, partial, share = map(format_number, (entry.incoming, entry.partial, entry.contribution))
         return words.format(incoming=incoming, partial=partial, share=share)
-    if entry.kind == FINISHED:
+    if entry.kind == "finished":
         return f"{derivative_name(run, entry.row)} = {format_number(entry.value)}"
-    if entry.kind == MOVED:
+    if entry.kind == "moved":
         return f"{cast.called(entry.row)}: {format_number(run.before[entry.row])} -> {format_number(entry.value)}"
     return ""
 
@@ -131,22 +118,22 @@ def sentence(run: Run, entry: Entry, known_values: dict[int, float]) -> str:
 def _make_sentence(run: Run, entry: Entry, values: dict[int, float]) -> str:
     cast, computation = run.cast, arithmetic(run, entry, values)
     who = cast.called(entry.row)
-    if entry.kind == STARTED:
+    if entry.kind == "started":
         iteration = translate_page_text(", iteration {number}").format(number=run.iteration) if run.iteration else ""
         phase = translate_page_text(run.phase.capitalize())
         return translate_page_text(WORDS["started"]).format(phase=phase, iteration=iteration)
-    if entry.kind == ENQUEUED:
+    if entry.kind == "enqueued":
         back = run.phase == BACKWARD
         word = "enqueued back" if back else "enqueued"
         if entry.row in cast.targets if back else not cast.operands(entry.row):
             word = "free"
         return translate_page_text(WORDS[word]).format(who=who)
-    if entry.kind == CONTRIBUTED:
+    if entry.kind == "contributed":
         side, giver = operand_side(cast, entry.consumer, entry.position), cast.called(entry.consumer)
         side = translate_page_text(WORDS["side"]).format(place=side) if side else ""
         words = translate_page_text(WORDS["contributed" if entry.taken else "untaken"])
         return words.format(giver=giver, who=who, side=side, said=computation)
-    return translate_page_text(WORDS[KINDS[entry.kind]]).format(who=who, said=computation)
+    return translate_page_text(WORDS[entry.kind]).format(who=who, said=computation)
 
 
 # --- rules in TeX ---------------------------------------------------------------

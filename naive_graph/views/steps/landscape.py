@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
 from ...errors import NaiveGraphError
 from ...graph.node_factory import handle
 from ..plots.surface import Surface, contour_levels, spread, window
-from .recording import BACKWARD, EVALUATED, MOVED, READ, UPDATE, Run
+from .recording import BACKWARD, UPDATE
 from .steps import StepLog
 
 GRID = 40  # points along each side
-VALUED = frozenset((READ, EVALUATED, MOVED))  # the kinds of events that have a node's value
 
 
 def compute_surface(log: StepLog) -> dict[str, Any] | None:
@@ -24,7 +22,8 @@ def compute_surface(log: StepLog) -> dict[str, Any] | None:
     if len(moved) != 2 or cast is None or len(cast.targets) != 1 or not cast.is_there():
         return None
     rows = sorted(moved)
-    paths = [[value for run in runs for value in _values_in_run(run, row)] for row in rows]
+    reads = [entry for run in runs for entry in run if entry.kind == "read"]
+    paths = [[entry.value for entry in reads if entry.row == row] for row in rows]
     try:
         surface = Surface(handle(cast.tables, cast.targets[0]), [handle(cast.tables, row) for row in rows])
         size = int(surface.affordable_count(GRID * GRID, 100) ** 0.5)
@@ -37,10 +36,3 @@ def compute_surface(log: StepLog) -> dict[str, Any] | None:
     shown = [None if height != height else float(f"{height:.6g}") for height in heights]
     names = [cast.called(row) for row in rows]
     return {"rows": rows, "names": names, "ends": ends, "size": size, "heights": shown, "levels": levels}
-
-
-def _values_in_run(run: Run, row: int) -> Iterator[float]:
-    """The values that a row had in a run."""
-    log = run.log
-    events = zip(log.rows, log.kinds, log.numbers[3])
-    return (value for where, kind, value in events if where == row and kind in VALUED)

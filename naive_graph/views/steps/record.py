@@ -14,7 +14,7 @@ from ...core.number import shortened
 from ...core.plan import Plan, plan_for
 from ...core.progress import shows_bars, with_progress
 from ...core.rules import Arithmetic
-from ...core.sweep import Contributed, Finished, forward_sweep, reverse_sweep
+from ...core.sweep import Finished, forward_sweep, reverse_sweep
 from ...core.tables import CONSTANT
 from ...engines.select import watched
 from ...errors import NodeError
@@ -23,7 +23,7 @@ from ...graph.nodes import Node, rows_of
 from ...graph.run_checks import initial_values, validate_feed
 from ..drawing.text_metrics import visible
 from .naming import LONG
-from .recording import BACKWARD, FORWARD, MOVED, READ, TANGENT, UPDATE, Participants, Run, primal_value
+from .recording import BACKWARD, FORWARD, TANGENT, UPDATE, Entry, Participants, Run, primal_value
 from .widgets import Firings, Steps
 
 LARGE = 100_000  # nodes that take more than a second
@@ -52,16 +52,16 @@ class Recorder:
         run = self._begin(TANGENT if is_tangent else FORWARD, cast)
         events = forward_sweep(plan, values)
         for _ in plan.sources():
-            run.log.add_event(next(events))
+            run.add_event(next(events))
         for step in with_progress(range(len(plan)), "step forward", len(plan)):
             if plan.rule(step) is None:  # a leaf's turn is no event: there is nothing to compute
-                run.log.add(READ, plan.rows[step], primal_value(values[step]))
+                run.add(Entry("read", plan.rows[step], value=primal_value(values[step])))
             else:
-                run.log.add_event(next(events))
+                run.add_event(next(events))
             if is_tangent:
                 run.slopes[plan.rows[step]] = getattr(values[step], "slope", None)
             for _ in plan.ready_after(step):
-                run.log.add_event(next(events))
+                run.add_event(next(events))
 
     def differentiate(
         self, plan: Plan, values: Sequence[Any], seeds: dict[int, Any], wanted: Sequence[bool]
@@ -71,17 +71,10 @@ class Recorder:
         run.values, constants = dict(zip(plan.rows, values)), run.cast.constants
         self.was_differentiated = True
         adjoints = []
-        choices = {row for step, row in enumerate(plan.rows) if (rule := plan.rule(step)) and rule.selects}
-        reached = {plan.rows[step] for step in seeds}  # through taken branches of `where` alone
         most = 2 * len(plan) + len(plan.operand_steps)  # enqueued and finished; contributed
         for event in with_progress(reverse_sweep(plan, values, seeds, wanted), "step backward", most):
-            if choices and isinstance(event, Contributed):  # `where` has partial 1 for the taken branch, else 0
-                if event.consumer in reached and not (event.consumer in choices and event.partial == 0):
-                    reached.add(event.row)
-                else:
-                    run.untaken.add(len(run))
             if event.row not in constants:  # their adjoint 0.0 was not computed: it is no event
-                run.log.add_event(event)
+                run.add_event(event)
             if isinstance(event, Finished):
                 adjoints.append(event.adjoint)
         adjoints.reverse()  # the sweep ran backwards
@@ -98,7 +91,7 @@ class Recorder:
             run = Run(UPDATE, cast, max(0, self.iteration - (not self.was_differentiated)))
             run.before |= before
             for row in before:
-                run.log.add(MOVED, row, now[row])
+                run.add(Entry("moved", row, value=now[row]))
             self.runs.append(run)
         noted |= now
 

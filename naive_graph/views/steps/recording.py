@@ -1,12 +1,13 @@
-"""A recorded sweep (Run): its events in typed columns (Log), and the nodes that took part (Participants)."""
+"""A recorded sweep (Run): its events, packed, and the nodes that took part (Participants)."""
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from math import isfinite
-from typing import Any, NamedTuple
+from struct import Struct
+from typing import Any, Literal, NamedTuple, get_args
 
 from ...core.origin import Origin
 from ...core.plan import Plan, ancestors
@@ -19,8 +20,9 @@ from ..drawing.names import Alike, group_by_line, name_by_line, names_of
 from ..drawing.scene import READABLE, DrawOptions, Scene, scene, with_placeholders
 
 FORWARD, BACKWARD, TANGENT, UPDATE = "forward", "backward", "tangent", "update"
-KINDS = ("started", "enqueued", "read", "evaluated", "contributed", "finished", "moved")
-STARTED, ENQUEUED, READ, EVALUATED, CONTRIBUTED, FINISHED, MOVED = range(len(KINDS))
+Kind = Literal["started", "enqueued", "read", "evaluated", "contributed", "finished", "moved"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+PACKED_ENTRY = Struct("=B3i4d?")  # 46 bytes: a walk of a million events is no million objects
 
 
 class Participants:
@@ -106,56 +108,22 @@ def snapshot_tables(tables: Tables) -> Tables:
     return then
 
 
-class Log:
-    """Events in packed columns: about 50 bytes each, and no object."""
-
-    def __init__(self) -> None:
-        self.kinds = bytearray()
-        self.rows, self.consumers, self.positions = array("i"), array("i"), array("i")
-        self.numbers = tuple(array("d") for _ in range(4))  # partial, incoming, contribution, total or value
-
-    def __len__(self) -> int:
-        return len(self.kinds)
-
-    def add(self, kind: int, row: int, value: float = 0.0) -> None:
-        self._append(kind, row, -1, -1, 0.0, 0.0, 0.0, value)
-
-    def add_event(self, event: Event) -> None:
-        """A sweep's own event."""
-        if isinstance(event, Enqueued):
-            self.add(ENQUEUED, event.row)
-        elif isinstance(event, Contributed):
-            self._append(CONTRIBUTED, *event)
-        elif isinstance(event, Finished):
-            self.add(FINISHED, event.row, event.adjoint)
-        else:
-            self.add(EVALUATED, event.row, primal_value(event.value))
-
-    def _append(self, kind: int, row: int, consumer: int, position: int, *numbers: float) -> None:
-        self.rows.append(row)
-        self.consumers.append(consumer)
-        self.positions.append(position)
-        for column, number in zip(self.numbers, numbers):
-            column.append(number)
-        self.kinds.append(kind)  # last: the event counts once it is whole
-
-    def finite(self, index: int) -> bool:
-        """Whether every number of an event is finite."""
-        return all(isfinite(column[index]) for column in self.numbers)
-
-
 class Entry(NamedTuple):
-    """One event of a log."""
+    """One event of a run."""
 
-    kind: int
+    kind: Kind
     row: int
-    consumer: int
-    position: int
-    partial: float
-    incoming: float
-    contribution: float
-    value: float  # the total so far of a contribution
-    taken: bool  # False for a contribution to a branch that was not taken
+    consumer: int = -1
+    position: int = -1
+    partial: float = 0.0
+    incoming: float = 0.0
+    contribution: float = 0.0
+    value: float = 0.0  # the total so far of a contribution
+    taken: bool = True  # False for a contribution to a branch that was not taken
+
+    def is_finite(self) -> bool:
+        """Whether every number of the event is finite."""
+        return all(map(isfinite, self[4:8]))
 
 
 def primal_value(value: Any) -> float:
@@ -164,26 +132,42 @@ def primal_value(value: Any) -> float:
 
 
 class Run:
-    """One sweep, or one update between sweeps."""
+    """The events of one sweep, or of one update between sweeps."""
 
     def __init__(self, phase: str, participants: Participants, iteration: int) -> None:
         self.phase = phase
         self.cast = participants
         self.iteration = iteration
-        self.log = Log()
+        self.entries = bytearray()
         self.values: dict[int, float] = {}  # of a reverse sweep: the values that it uses, by row
         self.slopes: dict[int, float | None] = {}  # of a forward sweep over dual numbers: the tangents, by row
         self.before: dict[int, float] = {}  # of an update: the old values, by row
-        self.untaken: set[int] = set()  # of a reverse sweep: indices of contributions to branches that were not taken
-        self.log.add(STARTED, participants.targets[0] if participants.targets else -1)
+        self.add(Entry("started", participants.targets[0] if participants.targets else -1))
+
+    def add(self, entry: Entry) -> None:
+        self.entries += PACKED_ENTRY.pack(KINDS.index(entry.kind), *entry[1:])
+
+    def add_event(self, event: Event) -> None:
+        """A sweep's own event."""
+        if isinstance(event, Enqueued):
+            self.add(Entry("enqueued", event.row))
+        elif isinstance(event, Contributed):
+            self.add(Entry("contributed", *event))
+        elif isinstance(event, Finished):
+            self.add(Entry("finished", event.row, value=event.adjoint))
+        else:
+            self.add(Entry("evaluated", event.row, value=primal_value(event.value)))
 
     def __len__(self) -> int:
-        return len(self.log)
+        return len(self.entries) // PACKED_ENTRY.size
+
+    def __iter__(self) -> Iterator[Entry]:
+        for kind, *details in PACKED_ENTRY.iter_unpack(bytes(self.entries)):
+            yield Entry(KINDS[kind], *details)
 
     def entry(self, index: int) -> Entry:
-        log = self.log
-        columns: list[Any] = [log.kinds, log.rows, log.consumers, log.positions, *log.numbers]
-        return Entry._make([*(column[index] for column in columns), index not in self.untaken])
+        kind, *details = PACKED_ENTRY.unpack_from(self.entries, index * PACKED_ENTRY.size)
+        return Entry(KINDS[kind], *details)
 
     def operands_values(self, row: int, known_values: dict[int, float]) -> Sequence[float]:
         """The values of a row's operands at this point of the run."""

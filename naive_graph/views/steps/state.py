@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import dataclass, field
 
-from .recording import BACKWARD, CONTRIBUTED, ENQUEUED, EVALUATED, FINISHED, MOVED, READ, UPDATE, Participants, Run
+from .recording import BACKWARD, UPDATE, Entry, Participants, Run
 
 
 @dataclass
@@ -37,29 +37,28 @@ class State:
         dependencies = cast.consumers if run.phase == BACKWARD else cast.operands
         self.waiting = {row: len(dependencies(row)) for row in cast.rows if not (self.back and row in cast.constants)}
 
-    def take(self, run: Run, index: int) -> list[int]:
+    def take(self, run: Run, index: int, entry: Entry) -> list[int]:
         """Apply one event; returns the rows whose count of missing inputs went down by one."""
-        log = run.log
-        kind, row, value = log.kinds[index], log.rows[index], log.numbers[3][index]
-        if kind == ENQUEUED:
+        kind, row, value = entry.kind, entry.row, entry.value
+        if kind == "enqueued":
             self.queue[row] = None
-        elif kind in (READ, EVALUATED):
+        elif kind in ("read", "evaluated"):
             self.values[row] = value
             if (slope := run.slopes.get(row)) is not None:
                 self.grads[row] = slope
             return self._done(row, run.cast.consumers(row))
-        elif kind == CONTRIBUTED:
+        elif kind == "contributed":
             self.grads[row] = value
             self.terms.setdefault(row, []).append(index)
-            self.served.add(log.positions[index])
+            self.served.add(entry.position)
             return self._notify_waiting([row])
-        elif kind == FINISHED:
+        elif kind == "finished":
             self.grads[row] = value
             operands = run.cast.operands(row)
             others = [operand for position, operand in enumerate(operands) if position not in self.served]
             self.served.clear()
             return self._done(row, others)
-        elif kind == MOVED:
+        elif kind == "moved":
             self.values[row] = value
         return []
 

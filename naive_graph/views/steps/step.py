@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,7 +9,7 @@ from ...core.origin import Origin
 from ...graph.node_factory import CURRENT, handle
 from ...graph.nodes import Node
 from . import describe
-from .recording import CONTRIBUTED, EVALUATED, FINISHED, KINDS, MOVED, READ, Entry, Run
+from .recording import Entry, Run
 from .state import State
 
 SHARED = ("consumer", "position", "partial", "incoming", "contribution")  # what a contribution has, and nothing else
@@ -56,17 +55,16 @@ class Step:
 
 def make_step(index: int, run: Run, entry: Entry, state: State, changed: Sequence[int]) -> Step:
     """Make the Step of an event; `state` is the state after it."""
-    cast, contributed = run.cast, entry.kind == CONTRIBUTED
-    evaluated = entry.kind == EVALUATED
+    cast, contributed = run.cast, entry.kind == "contributed"
     terms = state.terms[entry.row] if contributed else []
     return Step(
         index=index,
         iteration=run.iteration,
         phase=run.phase,
-        kind=KINDS[entry.kind],
+        kind=entry.kind,
         row=entry.row,
-        operands=tuple(run.operands_values(entry.row, state.values)) if evaluated else (),
-        value=entry.value if entry.kind in (READ, EVALUATED, FINISHED, MOVED) else None,
+        operands=tuple(run.operands_values(entry.row, state.values)) if entry.kind == "evaluated" else (),
+        value=entry.value if entry.kind in ("read", "evaluated", "finished", "moved") else None,
         edge=f"edge-{entry.row}-{entry.consumer}-{entry.position}" if contributed else None,
         **{name: getattr(entry, name) if contributed else None for name in SHARED},
         total=entry.value if contributed else None,
@@ -78,5 +76,5 @@ def make_step(index: int, run: Run, entry: Entry, state: State, changed: Sequenc
         label=cast.called(entry.row),
         origin=cast.origin(entry.row),
         taken=entry.taken,
-        finite=all(map(math.isfinite, entry)),
+        finite=entry.is_finite(),
     )

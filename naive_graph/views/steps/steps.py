@@ -77,9 +77,10 @@ class StepLog(Sequence[Step]):
             for index in range(start, start + len(run)):
                 if target_index is None:
                     return
-                changed = state.take(run, index - start)
+                entry = run.entry(index - start)
+                changed = state.take(run, index - start, entry)
                 if index == target_index:
-                    yield make_step(index, run, run.entry(index - start), state, changed), state
+                    yield make_step(index, run, entry, state, changed), state
                     target_index = next(remaining, None)
 
     def find(
@@ -103,21 +104,20 @@ class StepLog(Sequence[Step]):
         if kind is not None and kind not in KINDS:
             raise NodeError(f"There is no kind of step {kind!r}. The kinds are: {', '.join(KINDS)}.")
         row = None if node is None else rows_of([node], "find")[0]
-        kind_number = None if kind is None else KINDS.index(kind)
         matching = []
         for run, start in self._starts():
-            cast, log = run.cast, run.log
+            cast = run.cast
             if phase not in (None, run.phase) or iteration not in (None, run.iteration):
                 continue
             if node is not None and cast.tables is not node.tables:
                 continue
-            for offset, (event_kind, event_row) in enumerate(zip(log.kinds, log.rows)):
-                if kind_number not in (None, event_kind) or row not in (None, event_row):
+            for index, entry in enumerate(run, start):
+                if kind not in (None, entry.kind) or row not in (None, entry.row):
                     continue
-                if operator is not None and (event_row < 0 or cast.then.kind(event_row) != operator):
+                if operator is not None and (entry.row < 0 or cast.then.kind(entry.row) != operator):
                     continue
-                if finite is None or log.finite(offset) == finite:
-                    matching.append(start + offset)
+                if finite is None or entry.is_finite() == finite:
+                    matching.append(index)
         return list(self.at(matching))
 
     def table(self, first: int = 0, count: int = 60) -> str:
