@@ -588,6 +588,11 @@ def test_rules_are_shown_in_mathml():
             assert "\\" not in shown, (name, tex, shown)
 
 
+def test_a_name_stands_in_a_formula_as_it_is_written():
+    x = Variable(3.0, name="a<b {50%}\\n")
+    assert "<mtext>a&lt;b {50%}\\n</mtext>" in given_to_browser(step(x.sin()))[0]["heading"]
+
+
 def test_a_partial_that_only_takes_numbers_does_not_stop_a_walk():
     from naive_graph import operator
     from naive_graph.core.rules import RULES

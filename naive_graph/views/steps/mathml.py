@@ -10,12 +10,12 @@ import re
 from collections.abc import Iterator
 from html import escape, unescape
 
-TOKEN = re.compile(r"\\[A-Za-z]+|\\.|\d+(?:\.\d+)?|[{}^_&]|\s+|.", re.DOTALL)
-SIGNS = {
-    r"\cdot": "·", r"\lt": "<", r"\gt": ">", r"\infty": "∞", r"\sum": "∑", r"\,": " ", r"\{": "{", r"\}": "}",
-    r"\%": "%", r"\_": "_", r"\#": "#", r"\$": "$", r"\&": "&", "-": "−", "*": "·",
-    r"\lfloor": "⌊", r"\rfloor": "⌋",
-}  # fmt: skip
+from ...core.interpreters.text import TEX_ESCAPES
+
+TEXTS = (r"\text{", r"\operatorname{")
+TOKEN = re.compile(r"\\(?:text|operatorname)\{(?:\\.|\{\}|[^{}])*\}|\\[A-Za-z]+|\\.|\d+(?:\.\d+)?|\S", re.DOTALL)
+SIGNS = {r"\cdot": "·", r"\infty": "∞", r"\,": " ", "-": "−", "*": "·"}
+UNESCAPED = {escaped: letter for letter, escaped in TEX_ESCAPES.items()}
 
 
 def mathml(tex: str) -> str:
@@ -24,76 +24,73 @@ def mathml(tex: str) -> str:
     >>> mathml(r"\frac{1}{a}")
     '<math xmlns="http://www.w3.org/1998/Math/MathML"><mfrac><mn>1</mn><mi>a</mi></mfrac></math>'
     """
-    tokens = [token for token in TOKEN.findall(tex) if not token.isspace()]
-    inside = "".join(_TexParser(tokens, tex).items()[0])
+    inside = "".join(_parse_items(iter(TOKEN.findall(tex)))[0])
     return f'<math xmlns="http://www.w3.org/1998/Math/MathML">{inside}</math>'
 
 
-class _TexParser:
-    """Recursive-descent parser of the tokens. texts: those of \\text and \\operatorname, with their blanks."""
+def _parse_items(tokens: Iterator[str], *ends: str) -> tuple[list[str], str]:
+    """Parse up to a closing token; returns the elements and that token."""
+    elements: list[str] = []
+    for token in tokens:
+        if token in ends:
+            return elements, token
+        if token in "^_":
+            base = elements.pop() if elements else "<mrow></mrow>"
+            name = "msup" if token == "^" else "msub"
+            elements.append(f"<{name}>{base}{_parse_argument(tokens)}</{name}>")
+        else:
+            elements.append(_parse_token(token, tokens))
+    return elements, ""
 
-    def __init__(self, tokens: list[str], tex: str) -> None:
-        self.tokens: Iterator[str] = iter(tokens)
-        self.texts = iter(re.findall(r"\\(?:text|operatorname)\{((?:\\.|[^{}])*)\}", tex))
 
-    def items(self, *ends: str) -> tuple[list[str], str]:
-        """Parse up to a closing token; returns the elements and that token."""
-        elements: list[str] = []
-        for token in self.tokens:
-            if token in ends:
-                return elements, token
-            if token in "^_":
-                base = elements.pop() if elements else "<mrow></mrow>"
-                name = "msup" if token == "^" else "msub"
-                elements.append(f"<{name}>{base}{self.group()}</{name}>")
-            else:
-                elements.append(self._parse_cases() if token == r"\begin" else self._parse_token(token))
-        return elements, ""
+def _parse_argument(tokens: Iterator[str]) -> str:
+    """Parse a group in braces, or a single token."""
+    return _parse_token(next(tokens, ""), tokens)
 
-    def group(self) -> str:
-        """Parse one argument: a group in braces, or a single token."""
-        return self._parse_token(next(self.tokens, ""))
 
-    def _parse_token(self, token: str) -> str:
-        if token == "{":
-            return _row(self.items("}")[0])
-        if token == r"\frac":
-            return f"<mfrac>{self.group()}{self.group()}</mfrac>"
-        if token == r"\sqrt":
-            return f"<msqrt>{self.group()}</msqrt>"
-        if token in (r"\text", r"\operatorname"):
-            self.group()  # skip its tokens, which have lost their blanks
-            text = re.sub(r"\\(.)", r"\1", next(self.texts, ""))
-            return f"<mtext>{escape(text)}</mtext>"
-        if token == r"\left":  # one element, brackets included: a power after it applies to the whole
-            opening, (inside, _) = self._parse_delimiter(), self.items(r"\right")
-            return f"<mrow>{opening}{''.join(inside)}{self._parse_delimiter()}</mrow>"
-        if token in SIGNS:
-            return f"<mo>{escape(SIGNS[token])}</mo>"
-        if token.startswith("\\"):
-            letter = unescape(f"&{token[1:]};")  # Greek letters and some signs have these names in HTML, too
-            if len(letter) == 1 and not letter.isalpha():
-                return f"<mo>{escape(letter)}</mo>"
-            return f"<mi>{letter if len(letter) == 1 else escape(token[1:])}</mi>"
-        if token[0].isdigit():
-            return f"<mn>{escape(token)}</mn>"
-        return f"<mi>{escape(token)}</mi>" if token.isalpha() else f"<mo>{escape(token)}</mo>"
+def _parse_token(token: str, tokens: Iterator[str]) -> str:
+    """Parse a token, and from the tokens behind it its arguments."""
+    if token == "{":
+        return _row(_parse_items(tokens, "}")[0])
+    if token == r"\frac":
+        return f"<mfrac>{_parse_argument(tokens)}{_parse_argument(tokens)}</mfrac>"
+    if token == r"\sqrt":
+        return f"<msqrt>{_parse_argument(tokens)}</msqrt>"
+    if token.startswith(TEXTS):
+        text = token.partition("{")[2][:-1]
+        plain = re.sub(r"\\[a-z]*(?:\{\}|.)", lambda found: UNESCAPED.get(found[0], found[0][1:]), text)
+        return f"<mtext>{escape(plain)}</mtext>"
+    if token == r"\left":  # one element, brackets included: a power after it applies to the whole
+        opening, (inside, _) = _parse_bracket(tokens), _parse_items(tokens, r"\right")
+        return f"<mrow>{opening}{''.join(inside)}{_parse_bracket(tokens)}</mrow>"
+    if token == r"\begin":
+        return _parse_cases(tokens)
+    sign = SIGNS.get(token, token)
+    if sign.startswith("\\"):  # Greek letters and some signs have these names in HTML, too
+        letter = unescape(f"&{sign[1:]};")
+        sign = letter if len(letter) == 1 else sign[1:]
+    if sign[:1].isdigit():
+        return f"<mn>{escape(sign)}</mn>"
+    name = "mi" if sign.isalpha() else "mo"
+    return f"<{name}>{escape(sign)}</{name}>"
 
-    def _parse_delimiter(self) -> str:
-        bracket = next(self.tokens, "")
-        return "" if bracket == "." else f"<mo>{escape(SIGNS.get(bracket, bracket))}</mo>"
 
-    def _parse_cases(self) -> str:
-        """Parse an environment, taken to be `cases`, into a brace and a table."""
-        self.group()  # skip {cases}
-        rows, end = [""], "&"
-        while end in ("&", r"\\"):
-            cell, end = self.items("&", r"\\", r"\end")
-            rows[-1] += f"<mtd>{_row(cell)}</mtd>"
-            rows += [""] * (end == r"\\")
-        self.group()
-        table = "".join(f"<mtr>{row}</mtr>" for row in rows)
-        return f"<mrow><mo>{{</mo><mtable columnalign='left'>{table}</mtable></mrow>"
+def _parse_bracket(tokens: Iterator[str]) -> str:
+    bracket = next(tokens, ".")
+    return "" if bracket == "." else _parse_token(bracket, tokens)
+
+
+def _parse_cases(tokens: Iterator[str]) -> str:
+    """Parse an environment, taken to be `cases`, into a brace and a table."""
+    _parse_argument(tokens)  # skip {cases}
+    rows, end = [""], "&"
+    while end in ("&", r"\\"):
+        cell, end = _parse_items(tokens, "&", r"\\", r"\end")
+        rows[-1] += f"<mtd>{_row(cell)}</mtd>"
+        rows += [""] * (end == r"\\")
+    _parse_argument(tokens)
+    table = "".join(f"<mtr>{row}</mtr>" for row in rows)
+    return f"<mrow><mo>{{</mo><mtable columnalign='left'>{table}</mtable></mrow>"
 
 
 def _row(items: list[str]) -> str:
