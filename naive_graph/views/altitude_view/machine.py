@@ -20,21 +20,20 @@ from ...errors import MissingToolError
 from ...graph.graph import Graph
 from ...graph.node_factory import CURRENT
 from ...graph.nodes import Variable
-from ..steps.packing import ColumnPacker
 
 MOST_SHOWN = 200  # operands of a row whose instructions are written out
 Signature = tuple[Rule, tuple[int, ...]]  # a rule, and which of its operands are the same
 
 
-def machine_header(tables: Tables, plan: Plan, packed: ColumnPacker) -> dict[str, Any]:
+def machine_header(tables: Tables, plan: Plan) -> dict[str, Any]:
     """The level runs and the machine code, for the page's header; {"missing": reason} if they cannot be compiled."""
     try:
-        return {"tape": _pack_level_runs(tables, plan, packed), "code": dict(_compile_signatures(plan))}
+        return {"tape": _list_level_runs(tables, plan), "code": dict(_compile_signatures(plan))}
     except (MissingToolError, ImportError, NotCompilable) as error:
         return {"missing": f"No machine code here. {error}"}
 
 
-def _pack_level_runs(tables: Tables, plan: Plan, packed: ColumnPacker) -> dict[str, Any]:
+def _list_level_runs(tables: Tables, plan: Plan) -> dict[str, Any]:
     """The rows after the passes, and the runs, as columns; "names" and "ways" are the texts that columns index.
 
     "code" has four numbers for each run: operator, first slot, number of rows, and the kernel, in words.
@@ -55,7 +54,7 @@ def _pack_level_runs(tables: Tables, plan: Plan, packed: ColumnPacker) -> dict[s
         "slots": lowered.slots.tolist(),
         "code": chain.from_iterable(code),
     }
-    return {"names": names, "ways": ways} | {name: packed.add(array("i", column)) for name, column in columns.items()}
+    return {"names": names, "ways": ways} | {name: array("i", column) for name, column in columns.items()}
 
 
 def collect_signatures(plan: Plan) -> dict[str, Signature]:

@@ -8,9 +8,9 @@ from itertools import chain
 from math import prod
 from typing import Any
 
-from ...core.plan import Plan, plan_for
+from ...core.plan import plan_for
 from ...core.sweep import differentiate, evaluate
-from ...core.tables import PLACEHOLDER, VARIABLE, Tables
+from ...core.tables import Tables
 from ...errors import NodeError
 from ...graph.node_factory import CURRENT
 from ...tensor.base import TensorNode
@@ -24,7 +24,7 @@ from ..drawing.scene import DrawOptions, Scene
 from ..drawing.svg import render_unplaced_svg
 from ..drawing.tensors import TensorDrawing, formula_of, printed_names
 from ..drawing.text_metrics import visible
-from ..steps.packing import ColumnPacker, strip_style
+from ..steps.packing import pack_blob, strip_style
 from ..theme import svg_style
 from .machine import machine_header
 from .subject import END, INPUT, Subject
@@ -38,7 +38,7 @@ class AltitudesPayload:
     """A subject lowered to scalars and serialised. blob: the page's data; script: JavaScript that computes the rows."""
 
     def __init__(self, subject: Subject) -> None:
-        self.subject, self.packed, tables = subject, ColumnPacker(), CURRENT.tables
+        self.subject, tables = subject, CURRENT.tables
         rows = list(dict.fromkeys(map(int, lower(subject.loss).rows.flat)))
         self.plan = plan_for(tables, rows)
         if (count := len(self.plan)) > MOST_ROWS:
@@ -52,18 +52,19 @@ class AltitudesPayload:
         drawn = [header["flow"], *(layer[what] for layer in header["layers"] for what in ("picture", "flow"))]
         drawings = " ".join(picture["svg"] for picture in drawn if picture)
         self.styles = svg_style(drawings, ".ng-altitudes svg.naive-graph")
-        self.blob = self.packed.blob(header)
+        self.blob = pack_blob(header)
 
     def _build_header(self, tables: Tables) -> dict[str, Any]:
         subject, plan, kinds = self.subject, self.plan, dict[str, int]()
-        columns = {
-            "kinds": (kinds.setdefault(_operator_name(plan, step), len(kinds)) for step in range(len(plan))),
-            "rows": plan.rows,
-            "starts": plan.starts,
-            "operands": plan.operand_steps,
+        header: dict[str, Any] = {
+            "kinds": array("i", [kinds.setdefault(tables.kind(row), len(kinds)) for row in plan.rows]),
+            "rows": array("i", plan.rows),
+            "starts": array("i", plan.starts),
+            "operands": array("i", plan.operand_steps),
+            "title": subject.title,
+            "kinds_named": list(kinds),
+            "targets": plan.targets,
         }
-        header: dict[str, Any] = {name: self.packed.add(array("i", column)) for name, column in columns.items()}
-        header |= {"title": subject.title, "kinds_named": list(kinds), "targets": plan.targets}
         header["tensors"] = list(map(self._tensor, self.tensors))
         header["layers"] = [
             {
@@ -79,12 +80,12 @@ class AltitudesPayload:
         header["flow"] = None if subject.flow is None else _flow_for_page(subject.flow)
         for name in ("sample", "label", "output", "loss"):
             header[name] = self.number_of.get(getattr(subject, name))
-        header["samples"] = self.packed.add(array("d", subject.samples.reshape(-1).tolist()))
+        header["samples"] = array("d", subject.samples.reshape(-1).tolist())
         labels = subject.labels
-        header["labels"] = None if labels is None else self.packed.add(array("d", labels.ravel().tolist()))
+        header["labels"] = None if labels is None else array("d", labels.ravel().tolist())
         header["count"] = len(subject.samples)
         header |= self._numbers(tables)
-        header["machine"] = machine_header(tables, plan, self.packed)
+        header["machine"] = machine_header(tables, plan)
         return header
 
     def _tensor(self, node: TensorNode) -> dict[str, Any]:
@@ -98,8 +99,8 @@ class AltitudesPayload:
             "formula": visible(formula_of(node, self.names), 300),
             "kind": _tensor_kind(node),
             "sources": [self.number_of[source] for source in node.sources if source in self.number_of],
-            "steps": self.packed.add(array("i", (self.step_of.get(row, -1) for row in rows))),
-            "own": self.packed.add(array("i", (self.step_of[row] for row in own_rows if row in self.step_of))),
+            "steps": array("i", (self.step_of.get(row, -1) for row in rows)),
+            "own": array("i", (self.step_of[row] for row in own_rows if row in self.step_of)),
             "order": order,
             "map": [high, wide],
         }
@@ -113,22 +114,13 @@ class AltitudesPayload:
                 for row, value in zip(map(int, tables.unfolded[node].rows.flat), numbers[0].tolist()):
                     if row in self.step_of:
                         values[self.step_of[row]] = value
-        leaves = array("d", (0.0 if values[step] is None else values[step] for step in plan.leaves()))
-        if self.script:
-            return {"leaves": self.packed.add(leaves)}
-        evaluate(plan, values)
-        adjoints = differentiate(plan, values, dict.fromkeys(plan.targets, 1.0), plan.varies())
-        numbers = {"leaves": self.packed.add(leaves)}
-        for name, column in (("values", values), ("slopes", adjoints)):
-            numbers[name] = self.packed.add(array("d", (float(number or 0.0) for number in column)))
+        numbers = {"leaves": array("d", (0.0 if values[step] is None else values[step] for step in plan.leaves()))}
+        if not self.script:
+            evaluate(plan, values)
+            adjoints = differentiate(plan, values, dict.fromkeys(plan.targets, 1.0), plan.varies())
+            for name, column in (("values", values), ("slopes", adjoints)):
+                numbers[name] = array("d", (float(number or 0.0) for number in column))
         return numbers
-
-
-def _operator_name(plan: Plan, step: int) -> str:
-    rule = plan.rule(step)
-    if rule is not None:
-        return rule.name
-    return {VARIABLE: "Variable", PLACEHOLDER: "PlaceHolder"}.get(plan.kinds[step], "Constant")
 
 
 def _tensor_kind(node: TensorNode) -> str:

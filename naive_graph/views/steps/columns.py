@@ -30,7 +30,7 @@ from . import describe
 from .landscape import compute_surface
 from .mathml import mathml
 from .naming import walk_heading, walk_title
-from .packing import ColumnPacker, StepperPayload, strip_style
+from .packing import StepperPayload, pack_blob, strip_style
 from .recording import BACKWARD, FORWARD, KINDS, TANGENT, UPDATE, Participants, Run
 from .steps import StepLog
 
@@ -52,7 +52,7 @@ class PayloadBuilder:
     """Serialises one walk: the header, and columns of numbers. A *cast* is the nodes of one plan, its Participants."""
 
     def __init__(self, log: StepLog, title: str = "") -> None:
-        self.log, self.packed = log, ColumnPacker()
+        self.log = log
         self.casts = list(dict.fromkeys(run.cast for run in log.runs))
         self.number_of = {cast: number for number, cast in enumerate(self.casts)}
         self.kinds: dict[str, int] = {}
@@ -72,7 +72,7 @@ class PayloadBuilder:
         first = self.casts[0] if self.casts and self.casts[0].is_there() else None
         still = self._static_preview(first) if first and len(first.rows) <= LARGEST else None
         script = recompute_script(self.log.runs)
-        return StepperPayload(self.packed.blob(header), self.title, len(self.log), still, script)
+        return StepperPayload(pack_blob(header), self.title, len(self.log), still, script)
 
     def _static_preview(self, cast: Participants) -> Picture:
         """A static preview: the graph in the middle of its backward or only run, with the numbers known then."""
@@ -98,8 +98,7 @@ class PayloadBuilder:
             key = self.number_of[cast], run.phase, *(column.tobytes() for column in columns.values())
             if key not in patterns:
                 patterns[key] = len(described)
-                packed_columns = {name: self.packed.add(column) for name, column in columns.items()}
-                described.append({"cast": self.number_of[cast], "phase": run.phase, **packed_columns})
+                described.append({"cast": self.number_of[cast], "phase": run.phase, **columns})
             pattern_of_run.append(patterns[key])
             iterations.append(run.iteration)
             numbers.extend(own_numbers)
@@ -109,19 +108,18 @@ class PayloadBuilder:
                 exceptions["still"][number] = [cast.step_of[row] for row, slope in run.slopes.items() if slope is None]
             values = array("d", run.values.values())
             if run.phase == BACKWARD and left != (cast, values.tobytes()):
-                exceptions["values"][number] = self.packed.add(values)
+                exceptions["values"][number] = values
             elif run.phase == FORWARD:
                 left = cast, own_numbers.tobytes()
-        run_columns: dict[str, array[Any]] = {"runs": pattern_of_run, "iterations": iterations, "numbers": numbers}
-        packed = {name: self.packed.add(column) for name, column in run_columns.items()}
-        return {"patterns": described, **packed, **exceptions}
+        columns = {"runs": pattern_of_run, "iterations": iterations, "numbers": numbers}
+        return {"patterns": described, **columns, **exceptions}
 
     # --- casts ---
 
     def _cast(self, cast: Participants) -> dict[str, Any]:
         """The nodes of a plan, their rules and their drawing."""
         plan, then, names = cast.plan, cast.then, {}
-        kinds = array("i", (self.kinds.setdefault(then.kind(row), len(self.kinds)) for row in cast.rows))
+        kinds = [self.kinds.setdefault(then.kind(row), len(self.kinds)) for row in cast.rows]
         for step, row in enumerate(cast.rows):
             if (name := then.name(row)) is not None:
                 names[step] = name
@@ -130,11 +128,11 @@ class PayloadBuilder:
         free, last = ([letter for letter in letters if letter not in taken] for letters in (LETTERS, RESULTS))
         letters = [*free[:8], last[0]]
         return {
-            "rows": self.packed.add(array("i", cast.rows)),
-            "kinds": self.packed.add(kinds),
-            "starts": self.packed.add(array("i", plan.starts)),
-            "operands": self.packed.add(array("i", plan.operand_steps)),
-            "origins": self.packed.add(array("i", map(self._origin_number, (then.origin(row) for row in cast.rows)))),
+            "rows": array("i", cast.rows),
+            "kinds": array("i", kinds),
+            "starts": array("i", plan.starts),
+            "operands": array("i", plan.operand_steps),
+            "origins": array("i", map(self._origin_number, map(then.origin, cast.rows))),
             "names": names,
             "titles": {step: cast.names[row] for step, row in enumerate(cast.rows) if row in cast.names},
             "targets": list(plan.targets),
@@ -196,7 +194,7 @@ class PayloadBuilder:
         alike.arrows = [replace(arrow, source=source, target=target) for source, target, arrow in ends]
         alike.caption = ""
         drawn = {"svg": strip_style(render_unplaced_svg(alike, "")), "dot": dot_text(alike, "LR")}
-        return {**drawn, "boxes": self.packed.add(boxes)}
+        return {**drawn, "boxes": boxes}
 
 
 def recompute_script(runs: Sequence[Run]) -> str:

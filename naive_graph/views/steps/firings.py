@@ -16,7 +16,7 @@ from ..drawing.names import ordinal
 from ..drawing.svg import render_unplaced_svg
 from ..theme import format_number
 from .naming import LONG
-from .packing import ColumnPacker, StepperPayload, strip_style
+from .packing import StepperPayload, pack_blob, strip_style
 
 Array = Any
 FEW = 6  # numbers of a sample that are written out
@@ -163,7 +163,7 @@ class FiringLog(Sequence[FiringStep]):
             "drawing": {"svg": strip_style(render_unplaced_svg(scene, "")), "dot": dot_text(scene, "LR")},
             "words": {},
         }
-        return StepperPayload(ColumnPacker().blob(header), str(header["title"]), len(self), picture)
+        return StepperPayload(pack_blob(header), str(header["title"]), len(self), picture)
 
 
 def _freeze_streams(streams: Mapping[str, Iterable[Array]]) -> dict[str, tuple[Array, ...]]:

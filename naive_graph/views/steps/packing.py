@@ -26,25 +26,26 @@ class StepperPayload:
     live: str = ""  # JavaScript with which a page computes it anew
 
 
-class ColumnPacker:
-    """Concatenates columns of numbers; `add` returns a column's [byte offset, length] for the header."""
+def pack_blob(header: dict[str, Any]) -> bytes:
+    """Pack the length of the header, the header as JSON, and the columns: the arrays that stand in the header.
 
-    def __init__(self) -> None:
-        self.body = bytearray()
+    In JSON, a column is its [byte offset, length].
+    """
+    body = bytearray()
 
-    def add(self, numbers: array[Any]) -> list[int]:
+    def append_column(column: array[Any]) -> list[int]:
+        start = len(body)
         if sys.byteorder == "big":
-            numbers.byteswap()
-        start = len(self.body)
-        self.body += numbers.tobytes()
-        self.body += bytes(-len(self.body) % WORD)
-        return [start, len(numbers)]
+            column.byteswap()
+        body.extend(column.tobytes())
+        body.extend(bytes(-len(body) % WORD))
+        return [start, len(column)]
 
-    def blob(self, header: dict[str, Any]) -> bytes:
-        """The length of the header, the header as JSON, the columns."""
-        text = json.dumps(header, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode(errors="replace")
-        text += b" " * (-len(text) % WORD)
-        return zlib.compress(len(text).to_bytes(WORD, "little") + text + bytes(self.body), 6)
+    text = json.dumps(header, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=append_column).encode(
+        errors="replace"
+    )
+    text += b" " * (-len(text) % WORD)
+    return zlib.compress(len(text).to_bytes(WORD, "little") + text + bytes(body), 6)
 
 
 def strip_style(svg: str) -> str:
