@@ -16,7 +16,7 @@ from ..views.drawing.picture import checked_path
 from ..views.steps.record import step
 from ..views.steps.recording import Participants
 from ..views.steps.step import Step
-from ..views.steps.widgets import Steps
+from ..views.steps.steps import Steps
 from .draw import parse_assignments, report_file
 from .expression import read
 

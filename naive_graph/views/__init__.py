@@ -24,6 +24,6 @@ __getattr__, __dir__, __all__ = lazy_exports(
         "plots.gantt": "gantt",
         "plots.history": "History",
         "steps.record": "record step",
-        "steps.widgets": "Steps",
+        "steps.steps": "Steps",
     },
 )

@@ -6,7 +6,7 @@ from .plots.cycles import cycles as cycles
 from .plots.gantt import gantt as gantt
 from .plots.history import History as History
 from .steps.record import record as record
-from .steps.widgets import Steps as Steps
+from .steps.steps import Steps as Steps
 from collections.abc import Iterable
 from typing import Any, overload
 

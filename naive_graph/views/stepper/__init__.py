@@ -17,5 +17,5 @@ live.js        computes the walk anew from other values of the leaves; drawing/c
 stepper.js     the page around them: moving, finding, keys; stepper.css is its style
 page.html      the HTML template of a page
 page           a walk as one HTML page
-widget         a walk in a notebook
+widget         the base of all walks: a walk in a notebook, and saved as a page
 """

@@ -1,16 +1,23 @@
-"""Show recorded steps in a notebook: an anywidget, with a static picture where scripts do not run."""
+"""RecordedWalk, the base of Steps and Firings: it saves itself as a page, and shows itself in a notebook.
+
+There it is an anywidget, with a static picture where scripts do not run.
+"""
 
 from __future__ import annotations
 
 import base64
+import os
 from contextlib import suppress
 from hashlib import sha256
 from html import escape
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
-from ...errors import DrawingError, MissingToolError
+from ...core.did_you_mean import Suggesting
+from ...errors import DrawingError, MissingToolError, NodeError
 from ..assets import translate_page_text
-from ..drawing.picture import graphviz_for_this_cell
+from ..drawing.picture import checked_path, graphviz_for_this_cell, save_atomically
 from ..steps.packing import StepperPayload
 from .page import page, script, stepper_css
 
@@ -18,39 +25,46 @@ COUNT = "{count:,} steps."
 HOW = "To step through it, run this cell in a notebook (File, Trust Notebook), or save it: steps.save('walk.html')."
 
 
-def show_in_notebook(walk: StepperPayload, said: str) -> None:
-    """Display the static picture and below it the widget, which hides the picture once it runs.
+class RecordedWalk(Suggesting):
+    """Recorded steps that a reader can go through in a browser."""
 
-    They are two outputs, since exported pages and notebooks that are not trusted show no widget: they have the picture.
-    """
-    from IPython import display as shown
+    _owner = "walk"
 
-    display: Any = shown.display
-    display(static_bundle(walk, said), raw=True)
-    with suppress(ImportError):
-        display(_make_widget(walk))
+    def walk(self, title: str = "") -> StepperPayload:
+        """The steps as a browser shows them."""
+        raise NotImplementedError
+
+    def save(self, path: str | os.PathLike[str], title: str = "") -> Path:
+        """Write the walk as one HTML page that needs nothing else: no network, no Python."""
+        target = checked_path(path, "A walk", (".html", ".htm"), NodeError)
+        save_atomically(target, page(self.walk(title)).encode())
+        return target
+
+    def _ipython_display_(self) -> None:
+        """Display the static picture and below it the widget, which hides the picture once it runs.
+
+        They are two outputs: exported pages and notebooks that are not trusted show no widget, but the picture.
+        """
+        from IPython import display as shown
+
+        display: Any = shown.display
+        payload = self.walk()
+        display(static_bundle(payload, repr(self)), raw=True)
+        with suppress(ImportError):
+            display(_make_widget(payload))
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return static_bundle(self.walk(), repr(self))
 
 
 def static_bundle(walk: StepperPayload, said: str) -> dict[str, str]:
-    """The MIME bundle of the picture; without anywidget, of the page in a frame. said: the walk in a line of text."""
-    still, png = static_preview(walk)
-    try:
-        import anywidget  # noqa: F401
-    except ImportError:
-        still = embed_page(walk, still)
-    return {"text/html": still, "text/plain": said, **png}
+    """The MIME bundle of a picture, the graph halfway through the steps; without anywidget also the page, in a frame.
 
-
-def preview_key(walk: StepperPayload) -> str:
-    """A hash by which the widget finds its static picture in a page; deterministic, for reproducible lessons."""
-    return sha256(f"{walk.title} {walk.count} {walk.picture and walk.picture.alt()}".encode()).hexdigest()[:16]
-
-
-def static_preview(walk: StepperPayload) -> tuple[str, dict[str, str]]:
-    """HTML with an image of the graph halfway through the steps, and the same as PNG for the MIME bundle."""
+    said: the walk in a line of text.
+    """
+    bundle = {"text/plain": said}
     count, advice = translate_page_text(COUNT).format(count=walk.count), translate_page_text(HOW)
     markup = f"<p>{escape(walk.title)}: {escape(count)} {escape(advice)}</p>"
-    png: dict[str, str] = {}
     if walk.picture is not None:
         with suppress(MissingToolError, DrawingError):  # each stands without the other
             data = base64.b64encode(walk.picture.svg.encode()).decode()
@@ -58,8 +72,15 @@ def static_preview(walk: StepperPayload) -> tuple[str, dict[str, str]]:
                 f'<img style="max-width:100%" alt="{escape(walk.title)}: the graph half-way" '
                 f'src="data:image/svg+xml;base64,{data}">{markup}'
             )
-            png["image/png"] = base64.b64encode(walk.picture.png).decode()
-    return f'<div data-ng-still="{preview_key(walk)}">{markup}</div>', png
+            bundle["image/png"] = base64.b64encode(walk.picture.png).decode()
+    still = f'<div data-ng-still="{preview_key(walk)}">{markup}</div>'
+    bundle["text/html"] = still if find_spec("anywidget") else embed_page(walk, still)
+    return bundle
+
+
+def preview_key(walk: StepperPayload) -> str:
+    """A hash by which the widget finds its static picture in a page; deterministic, for reproducible lessons."""
+    return sha256(f"{walk.title} {walk.count} {walk.picture and walk.picture.alt()}".encode()).hexdigest()[:16]
 
 
 def embed_page(walk: StepperPayload, still: str) -> str:

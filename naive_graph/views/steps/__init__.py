@@ -8,6 +8,5 @@ steps        the walk: every step of every run
 packing      a walk as bytes; `columns` packs sweeps, and what `landscape` finds below a loop
 naming       a walk's title and heading
 firings      the walk through a dataflow: every firing of its operators
-widgets      the walk as it shows itself: in a notebook, as a page
 record       `step(f)` and `record()`
 """

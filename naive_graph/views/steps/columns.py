@@ -32,7 +32,7 @@ from .mathml import mathml
 from .naming import walk_heading, walk_title
 from .packing import StepperPayload, pack_blob, strip_style
 from .recording import BACKWARD, FORWARD, KINDS, TANGENT, UPDATE, Participants, Run
-from .steps import StepLog
+from .state import State
 
 SPEAKING = ("stepper", "panel", "sweeps", "words", "columns")  # the scripts that have texts for readers
 MOST_FOLDED = 5000  # nodes of the largest graph that is drawn whole if it has scopes to fold
@@ -51,15 +51,15 @@ def collect_translations() -> dict[str, dict[str, str]]:
 class PayloadBuilder:
     """Serialises one walk: the header, and columns of numbers. A *cast* is the nodes of one plan, its Participants."""
 
-    def __init__(self, log: StepLog, title: str = "") -> None:
-        self.log = log
-        self.casts = list(dict.fromkeys(run.cast for run in log.runs))
+    def __init__(self, runs: Sequence[Run], title: str) -> None:
+        self.runs = runs
+        self.casts = list(dict.fromkeys(run.cast for run in runs))
         self.number_of = {cast: number for number, cast in enumerate(self.casts)}
         self.kinds: dict[str, int] = {}
         self.origins: dict[tuple[int, int], int] = {}
         self.places: list[list[Any]] = []  # of origins: file, line, columns
         self.files: dict[str, int] = {}
-        self.title = title or log.title or walk_title(self.casts)
+        self.title = title or walk_title(self.casts)
 
     def walk(self) -> StepperPayload:
         header: dict[str, Any] = {"title": self.title, "sweeps": True, "phases": [], **collect_translations()}
@@ -68,21 +68,21 @@ class PayloadBuilder:
         header["signs"] = {name: operator_symbol(RULES[name]) for name in self.kinds if name in RULES}
         header |= {"kinds": list(self.kinds), "kind_names": KINDS, "origins": self.places, "files": self._files()}
         header["heading"] = walk_heading(self.casts)
-        header["surface"] = compute_surface(self.log)
+        header["surface"] = compute_surface(self.runs)
         first = self.casts[0] if self.casts and self.casts[0].is_there() else None
         still = self._static_preview(first) if first and len(first.rows) <= LARGEST else None
-        script = recompute_script(self.log.runs)
-        return StepperPayload(pack_blob(header), self.title, len(self.log), still, script)
+        script = recompute_script(self.runs)
+        return StepperPayload(pack_blob(header), self.title, sum(map(len, self.runs)), still, script)
 
     def _static_preview(self, cast: Participants) -> Picture:
         """A static preview: the graph in the middle of its backward or only run, with the numbers known then."""
-        runs = [run for run in self.log.runs if run.cast is cast]
+        runs = [run for run in self.runs if run.cast is cast]
         run = next((run for run in runs if run.phase == BACKWARD), runs[0])
-        index = self.log.runs.index(run)
-        middle = sum(map(len, self.log.runs[:index])) + len(run) // 2
-        for _, state in self.log.states([middle]):
-            return Picture(with_numbers(cast.still(), state.values, state.grads))
-        return Picture(cast.still())
+        state = State()
+        state.begin(run)
+        for index in range(len(run) // 2 + 1):
+            state.take(run, index, run.entry(index))
+        return Picture(with_numbers(cast.still(), state.values, state.grads))
 
     # --- runs ---
 
@@ -93,7 +93,7 @@ class PayloadBuilder:
         exceptions: dict[str, dict[int, Any]] = {"untaken": {}, "values": {}, "still": {}}
         described: list[dict[str, Any]] = []
         left: tuple[Participants, bytes] | None = None  # the nodes of the last forward run, and their values
-        for number, run in enumerate(with_progress(self.log.runs, "save", len(self.log.runs))):
+        for number, run in enumerate(with_progress(self.runs, "save", len(self.runs))):
             cast, (columns, own_numbers, untaken) = run.cast, _split_into_columns(run)
             key = self.number_of[cast], run.phase, *(column.tobytes() for column in columns.values())
             if key not in patterns:

@@ -14,6 +14,7 @@ from ..drawing.draw import draw
 from ..drawing.flows import shorten_layer_list
 from ..drawing.names import ordinal
 from ..drawing.svg import render_unplaced_svg
+from ..stepper.widget import RecordedWalk
 from ..theme import format_number
 from .naming import LONG
 from .packing import StepperPayload, pack_blob, strip_style
@@ -76,8 +77,8 @@ def describe_firing(fired: Any, flow: Any) -> str:
     return f"{fired.operator} fires{times}. It takes {listed(fired.taken)}, and gives {listed(fired.given)}.{loss}"
 
 
-class FiringLog(Sequence[FiringStep]):
-    """All firings of a run, as a sequence.
+class Firings(RecordedWalk, Sequence[FiringStep]):
+    """All firings of a dataflow's run: `steps[12].streams`, `steps.save("walk.html")`; it shows itself in notebooks.
 
     flow: a dataflow whose method `watched(feed)` runs it and returns the first contents of its streams and all firings.
     """
@@ -140,7 +141,6 @@ class FiringLog(Sequence[FiringStep]):
         return f"{shorten_layer_list(self.flow, LONG) or 'A dataflow'}, one firing after another"
 
     def walk(self, title: str = "") -> StepperPayload:
-        """The firings as a browser shows them."""
         picture = draw(self.flow)
         scene = picture.scene
         if len(self.flow.operators) <= MOST_DRAWN // 2:  # streams from outside have boxes as well

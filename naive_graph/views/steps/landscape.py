@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import chain
 from typing import Any
 
 from ...errors import NaiveGraphError
 from ...graph.node_factory import handle
 from ..plots.surface import Surface, contour_levels, spread, window
-from .recording import BACKWARD, UPDATE
-from .steps import StepLog
+from .recording import BACKWARD, UPDATE, Run
 
 GRID = 40  # points along each side
 
 
-def compute_surface(log: StepLog) -> dict[str, Any] | None:
+def compute_surface(runs: Sequence[Run]) -> dict[str, Any] | None:
     """Heights of the result on a grid of the two weights that a loop moved, and contour levels; None if not two."""
-    moved = {*chain.from_iterable(run.before for run in log.runs if run.phase == UPDATE)}
-    runs = [run for run in log.runs if run.phase not in (UPDATE, BACKWARD)]
-    cast = runs[0].cast if runs else None
+    moved = {*chain.from_iterable(run.before for run in runs if run.phase == UPDATE)}
+    there = [run for run in runs if run.phase not in (UPDATE, BACKWARD)]
+    cast = there[0].cast if there else None
     if len(moved) != 2 or cast is None or len(cast.targets) != 1 or not cast.is_there():
         return None
     rows = sorted(moved)
-    reads = [entry for run in runs for entry in run if entry.kind == "read"]
+    reads = [entry for run in there for entry in run if entry.kind == "read"]
     paths = [[entry.value for entry in reads if entry.row == row] for row in rows]
     try:
         surface = Surface(handle(cast.tables, cast.targets[0]), [handle(cast.tables, row) for row in rows])

@@ -22,9 +22,10 @@ from ...graph.node_factory import CURRENT
 from ...graph.nodes import Node, rows_of
 from ...graph.run_checks import initial_values, validate_feed
 from ..drawing.text_metrics import visible
+from .firings import Firings
 from .naming import LONG
 from .recording import BACKWARD, FORWARD, TANGENT, UPDATE, Entry, Participants, Run, primal_value
-from .widgets import Firings, Steps
+from .steps import Steps
 
 LARGE = 100_000  # nodes that take more than a second
 MODES = ("both", "forward", "backward", "tangent")

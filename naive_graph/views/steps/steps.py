@@ -1,4 +1,4 @@
-"""StepLog: all steps of the recorded runs, as a sequence with search; steps are built on demand from the events."""
+"""Steps: all steps of the recorded runs, as a sequence with search; steps are built on demand from the events."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from typing import Any
 from ...core.number import whole
 from ...errors import NodeError
 from ...graph.nodes import Node, rows_of
+from ..stepper.widget import RecordedWalk
+from .columns import PayloadBuilder
+from .packing import StepperPayload
 from .recording import KINDS, UPDATE, Run
 from .state import State
 from .step import Step, make_step
@@ -21,8 +24,8 @@ def _last_full_run(starts: Sequence[tuple[Run, int]], index: int) -> int:
     return max(0, index)
 
 
-class StepLog(Sequence[Step]):
-    """All steps of a walk, as a sequence."""
+class Steps(RecordedWalk, Sequence[Step]):
+    """All steps of a walk. `steps[12]`, `steps.find(...)`, `steps.save("walk.html")`; in a notebook it shows itself."""
 
     def __init__(self, runs: list[Run], title: str = "") -> None:
         self.runs = runs
@@ -125,6 +128,9 @@ class StepLog(Sequence[Step]):
         first, count = whole(first, "The first step"), whole(count, "The number of steps")
         steps = self.at(range(len(self))[first : first + count])
         return "\n".join(f"{step.index:5}  {step.sentence}" for step in steps)
+
+    def walk(self, title: str = "") -> StepperPayload:
+        return PayloadBuilder(self.runs, title or self.title).walk()
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{len(run)} {run.phase}" for run in self.runs[:4])
