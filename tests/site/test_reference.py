@@ -189,7 +189,7 @@ def test_types_of_what_is_not_installed_are_passed_over_in_silence():
 
 def test_types_that_signatures_name_and_operators_of_python_have_a_page():
     names = {each.name for each in ENTRIES}
-    assert names >= {"Answer", "Report", "OnnxNetwork", "Trainer", "OperatorDef", "Picture", "StepLog"}
+    assert names >= {"Answer", "Report", "OnnxNetwork", "Trainer", "OperatorDef", "Picture", "Steps"}
     assert names >= {"abs", "pow", "max", "min", "sum", "round", "floor", "mod"}
     for each in ENTRIES:
         found = {}
@@ -211,7 +211,7 @@ def test_the_front_page_says_what_the_reference_has(site):
 
 
 SEARCHED = (
-    "Node.code", "Graph.backward", "StepLog.find", "C code", "javascript", "optimizer", "zero_grad", "kill_grad",
+    "Node.code", "Graph.backward", "Steps.find", "C code", "javascript", "optimizer", "zero_grad", "kill_grad",
     "detach",
     "autograd", "jacobian", "jacrev", "no_grad", "learning rate", "not computed yet", "requires_grad",
     "view", "cross_entropy",
