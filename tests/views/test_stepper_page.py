@@ -369,6 +369,16 @@ def test_the_curve_and_the_contour_move_with_the_walk(opened: Any) -> None:
 
 
 @pytest.mark.browser
+def test_a_long_number_at_the_end_of_an_axis_is_not_cut(opened: Any) -> None:
+    seen = opened(step(Variable(1.5, name="x") ** 3 * -1.23456e-123))
+    inside = """svg => [...svg.querySelectorAll('.ng-scale')].map(text => {
+        const [own, all] = [text, svg].map(each => each.getBoundingClientRect());
+        return own.left >= all.left && own.right <= all.right && own.height >= 9;
+    })"""
+    assert seen.root.locator(".ng-charts svg").first.evaluate(inside) == [True] * 4
+
+
+@pytest.mark.browser
 def test_a_million_events_are_one_file_under_ten_megabytes_that_opens(opened: Any, tmp_path: Path) -> None:
     w = Variable(0.5, name="w")
     y: Any = w

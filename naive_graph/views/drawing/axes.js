@@ -1,14 +1,15 @@
 // A figure with the ends of its axes as numbers; lines of equal height; a point in it.
 
 const WIDE = 300, TALL = 120, SQUARE = 260, ROOM = 8, MOST_POINTS = 600;
-const LEFT = 64, BELOW = 18;  // room for the numbers: none stands on a line
+const LEFT = 64, DIGIT = 9, BELOW = 18;  // room for the numbers, and for a digit on the left: none stands on a line
 
 /** A figure in a box, with the ends of its axes as numbers. */
 function scaled(box, title, wide, high, [[left, right], [low, top]], ...shapes) {
   const ends = [[-4, 12, top, "end"], [-4, high, low, "end"], [0, high + 15, left], [wide, high + 15, right, "end"]];
   const scales = ends.map(([x, y, value, anchor = "start"]) => make("svg:text", { class: "ng-scale", x, y, "text-anchor": anchor }, figure(value)));
   const plot = make("svg:rect", { class: "ng-plot", width: wide, height: high });
-  const svg = make("svg:svg", { viewBox: `${-LEFT} 0 ${wide + LEFT} ${high + BELOW}`, role: "img", "aria-label": title }, plot, ...shapes, ...scales);
+  const room = Math.max(LEFT, 4 + DIGIT * Math.max(figure(low).length, figure(top).length));
+  const svg = make("svg:svg", { viewBox: `${-room} 0 ${wide + room} ${high + BELOW}`, role: "img", "aria-label": title }, plot, ...shapes, ...scales);
   box.append(make("figure", {}, svg, make("figcaption", {}, title)));
   return svg;
 }

@@ -18,7 +18,7 @@ function charting(walk, teller, go) {
     [[losses[0].iteration, losses.at(-1).iteration], [low, high]],
     make("svg:polyline", { class: "ng-course", points: line.map(([a, b]) => `${a.toFixed(1)},${b.toFixed(1)}`).join(" ") }), dot);
   svg.addEventListener("click", (event) => {
-    const frame = svg.getBoundingClientRect(), share = ((event.clientX - frame.left) / frame.width) * (WIDE + LEFT) - LEFT;
+    const frame = svg.getBoundingClientRect(), { x, width } = svg.viewBox.baseVal, share = ((event.clientX - frame.left) / frame.width) * width + x;
     const at = Math.round(((share - ROOM) / (WIDE - 2 * ROOM)) * (losses.length - 1));
     go(losses[Math.max(0, Math.min(losses.length - 1, at))].index);
   });
