@@ -256,7 +256,7 @@ def test_a_setting_that_a_trainer_does_not_have_is_refused(wrong):
 
 def test_a_trainer_that_is_registered_is_handed_out_raced_and_on_every_live_page():
     from naive_graph.training.compare_optimizers import default_trainers
-    from naive_graph.views.drawing import live_graph
+    from naive_graph.views.drawing.live_graph import update_rule
 
     for label, entry in TRAINERS.items():
         name = entry.trainer.__name__
@@ -266,10 +266,10 @@ def test_a_trainer_that_is_registered_is_handed_out_raced_and_on_every_live_page
         trainer = default_trainers(0.01)[label]([x])
         rate = trainer.learning_rate
         trainer.update()
-        formula, memory, page_rate = live_graph.TRAINERS[label]
-        moved, *kept = formula(1.0, 1.0, rate, 1, *[0.0] * memory)
-        assert len(kept) == memory and (page_rate is None or moved == x.value < 1.0)
-    assert set(default_trainers()) == set(live_graph.TRAINERS) == set(TRAINERS)
+        memory = entry.trainer.state_count
+        moved, *kept = update_rule(entry.trainer)(1.0, 1.0, rate, 1, *[0.0] * memory)
+        assert len(kept) == memory and (entry.page_rate is None or moved == x.value < 1.0)
+    assert set(default_trainers()) == set(TRAINERS)
 
 
 def test_a_learners_trainer_is_in_no_list():

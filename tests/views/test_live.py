@@ -17,7 +17,7 @@ import naive_graph as ng
 from naive_graph import Graph, PlaceHolder, Variable, less, record, step, where
 from naive_graph.core.rules import RULES
 from naive_graph.core.tables import PLACEHOLDER, VARIABLE
-from naive_graph.views.drawing.live_graph import TRAINERS
+from naive_graph.views.drawing.live_graph import TRAINERS, update_rule
 from naive_graph.views.stepper.page import script
 from naive_graph.views.steps.columns import recompute_script
 from naive_graph.views.theme import format_number
@@ -168,7 +168,8 @@ def test_a_link_carries_the_values(opened: Any) -> None:
 def test_a_page_rolls_downhill_as_python_does(opened: Any) -> None:
     seen = opened(walk(hill))
     for name in NAMES:
-        formula, memory, rate = TRAINERS[name]
+        trainer, _, rate = TRAINERS[name]
+        formula, memory = update_rule(trainer), trainer.state_count
         point, kept = [2.0, 0.5], [[0.0] * memory, [0.0] * memory]
         typed(seen, x=2.0, y=0.5)
         seen.root.get_by_role("combobox", name="trainer").select_option(name)

@@ -21,7 +21,7 @@ from naive_graph.core.rules import RULES
 from naive_graph.core.tables import PLACEHOLDER, VARIABLE
 from naive_graph.errors import HistoryError
 from naive_graph.views.assets import packed
-from naive_graph.views.drawing.live_graph import MOST_ALIVE, TRAINERS
+from naive_graph.views.drawing.live_graph import MOST_ALIVE, TRAINERS, update_rule
 from naive_graph.views.drawing.picture import Picture
 from naive_graph.views.theme import format_number
 
@@ -163,7 +163,8 @@ def test_a_link_carries_the_values_and_nothing_else(seen: Any) -> None:
 def test_a_picture_rolls_downhill_by_each_trainer_as_python_does(seen: Any) -> None:
     page = seen(drawn(hill))
     for name in NAMES:
-        formula, memory, rate = TRAINERS[name]
+        trainer, _, rate = TRAINERS[name]
+        formula, memory = update_rule(trainer), trainer.state_count
         point, kept = [2.0, 0.5], [[0.0] * memory, [0.0] * memory]
         page.type(x=2.0, y=0.5)
         page.page.get_by_role("combobox", name="trainer").select_option(name)

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import textwrap
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 
 from ..theme import LIGHT, LINE, SMALL, TEXT
-from .folding import by_scope, count_common_scopes
 from .scene import KIND_NAMES, Arrow, Box, Scene
 from .shapes import box_size
 from .text_metrics import text_width
@@ -46,9 +46,8 @@ def statements(scene: Scene, direction: str, flat: bool = False) -> Iterator[str
     lines = [(box.scope, _box_statement(box, len(ports.get(box.id, ())), flat)) for box in scene.boxes]
     for arrow in scene.arrows:
         if arrow.label:
-            scope = scopes[arrow.source]
-            common = count_common_scopes(scope, scopes[arrow.target])
-            lines.append((scope[:common], _label_statement(arrow)))
+            around_both = tuple(name for name in scopes[arrow.source] if name in scopes[arrow.target])
+            lines.append((around_both, _label_statement(arrow)))
     yield from _in_clusters(lines, lambda name: _cluster_label(scene.scope_names[name], direction))
     if any(box.layer is not None for box in scene.boxes):
         yield from _rank_statements(scene)
@@ -85,17 +84,17 @@ def heading(scene: Scene) -> list[str]:
     return ([scene.title] if scene.title else []) + textwrap.wrap(scene.caption, 90)
 
 
-def _in_clusters(lines: Iterable[tuple[tuple[str, ...], str]], frame: Callable[[str], str]) -> Iterator[str]:
+def _in_clusters(lines: Sequence[tuple[tuple[str, ...], str]], frame: Callable[[str], str]) -> Iterator[str]:
     """Wrap lines into nested clusters, one for each scope.
 
     lines: pairs of the open scopes around a line, outermost first, and the line.
     frame: gives for a scope's id the line that begins its cluster.
     """
-    lines = list(lines)
-    position = by_scope(scope for scope, _ in lines)
+    names = dict.fromkeys(chain.from_iterable(scope for scope, _ in lines))
+    rank = {name: position for position, name in enumerate(names)}  # what is in a scope, in any depth, stands together
     open_scopes: tuple[str, ...] = ()
-    for scope, line in sorted(lines, key=lambda entry: position[entry[0]]):
-        common = count_common_scopes(open_scopes, scope)
+    for scope, line in sorted(lines, key=lambda entry: [rank[name] for name in entry[0]]):
+        common = len({*open_scopes} & {*scope})
         yield from ["}"] * (len(open_scopes) - common)
         for name in scope[common:]:
             yield f"subgraph {quote_label([f'cluster_{name}'])} {{"

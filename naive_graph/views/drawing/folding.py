@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, Protocol
 
 from ...core.number import shortened
@@ -115,23 +115,3 @@ def _parse_paths(fold: object) -> tuple[str, ...]:
     if not paths or not all(isinstance(path, str) for path in paths):
         raise DrawingError(f"fold takes True, False, a depth, or paths such as 'layer/inner', not {shortened(fold)}.")
     return tuple(sorted(paths))
-
-
-def by_scope(paths: Iterable[Sequence[str]]) -> dict[tuple[str, ...], int]:
-    """A sort position for each scope path, such that everything inside a scope is contiguous.
-
-    >>> by_scope([(), ("a",), ("b",), ("a", "c")])
-    {(): 0, ('a',): 1, ('a', 'c'): 2, ('b',): 3}
-    """
-    rank: dict[str, int] = {}
-    distinct = list(dict.fromkeys(map(tuple, paths)))
-    for scope_path in distinct:
-        for name in scope_path:
-            rank.setdefault(name, len(rank))
-    distinct.sort(key=lambda path: [rank[name] for name in path])
-    return {path: position for position, path in enumerate(distinct)}
-
-
-def count_common_scopes(a: Sequence[str], b: Sequence[str]) -> int:
-    """How many outer scopes two paths have in common."""
-    return next((depth for depth, pair in enumerate(zip(a, b)) if pair[0] != pair[1]), min(len(a), len(b)))

@@ -64,12 +64,11 @@ def lay_out(scene: Scene, direction: str | None = None) -> SceneLayout:
 
 
 def lay_out_in_direction(scene: Scene, direction: str, flat: bool = False) -> SceneLayout:
-    """Lay a scene out in one direction. flat: each box has its texts in one line."""
-    return _layout_from_dot(scene, direction, flat, run_graphviz(dot_text(scene, direction, flat)))
+    """Lay a scene out in one direction. flat: each box has its texts in one line.
 
-
-def _layout_from_dot(scene: Scene, direction: str, flat: bool, dot_output: dict[str, Any]) -> SceneLayout:
-    """Convert dot's JSON (y upwards) to a SceneLayout (y downwards), with margins, and room for title and caption."""
+    dot's y runs upwards, ours downwards; and the page has margins, and room for title and caption.
+    """
+    dot_output = run_graphviz(dot_text(scene, direction, flat))
     _, _, across, down = map(float, dot_output["bb"].split(","))
     above = MARGIN + 1.6 * LINE * bool(scene.title)
     title, lines = bool(scene.title), heading(scene)
@@ -98,18 +97,13 @@ def _layout_from_dot(scene: Scene, direction: str, flat: bool, dot_output: dict[
 
 def _add_arrow(page: SceneLayout, edge: dict[str, Any], to_point: Any) -> None:
     """Add an edge's curve, or its half before or after the label node, and its arrowhead."""
-    name = edge["id"]
-    for spline in edge["pos"].split(";"):
-        tip, points = None, spline.split()
-        while points[0][:2] in ("e,", "s,"):
-            mark = points.pop(0)
-            tip = to_point(mark[2:]) if mark[0] == "e" else tip
-        spots = [to_point(point) for point in points]
-        (x, y), *control_points = spots
-        path_data = f"M{x:.1f},{y:.1f} C" + " ".join(f"{a:.1f},{b:.1f}" for a, b in control_points)
-        page.curves[name] = " ".join(filter(None, [page.curves.get(name, ""), path_data]))
-        if tip is not None:
-            page.heads[name] = _arrowhead(spots[-1], tip)
+    name, points = edge["id"], edge["pos"].split()
+    tip = to_point(points.pop(0)[2:]) if points[0].startswith("e,") else None  # the half before a label has none
+    (x, y), *control_points = map(to_point, points)
+    path_data = f"M{x:.1f},{y:.1f} C" + " ".join(f"{a:.1f},{b:.1f}" for a, b in control_points)
+    page.curves[name] = " ".join(filter(None, [page.curves.get(name, ""), path_data]))
+    if tip is not None:
+        page.heads[name] = _arrowhead(control_points[-1], tip)
 
 
 def _arrowhead(base: Point, tip: Point) -> list[Point]:

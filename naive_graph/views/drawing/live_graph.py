@@ -8,11 +8,11 @@ of the learner's in them is names of operators, as string literals.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from hashlib import sha256
-from itertools import chain, pairwise
+from itertools import pairwise
 from math import isfinite
 from typing import Any
 
@@ -21,7 +21,8 @@ from ...core.plan import Plan, absorptions_between, plan_for
 from ...core.rules import Rule
 from ...core.tables import PLACEHOLDER, VARIABLE, Tables
 from ...errors import NaiveGraphError, NodeError
-from ...training import formulas, optimizers
+from ...training import formulas
+from ...training.optimizers import TRAINERS, CyclicalSGDTrainer
 from ...training.trainer import Trainer
 from .names import names_of
 
@@ -38,13 +39,6 @@ def update_rule(trainer: type[Trainer]) -> Callable[..., tuple[Any, ...]]:
         return trainer.rule(w, g, *memory, **settings, **({"t": t} if trainer.takes_step_number else {}))
 
     return update
-
-
-# By name: a trainer's update rule, how many numbers of state it has per weight, and the rate that a page begins with.
-TRAINERS = {
-    name: (update_rule(entry.trainer), entry.trainer.state_count, entry.page_rate)
-    for name, entry in optimizers.TRAINERS.items()
-}
 
 
 @dataclass(frozen=True)
@@ -131,8 +125,10 @@ def rules_to_javascript(plan: Plan, more: Iterable[tuple[Rule | None, int]] = ()
     needed = dict[str, str]()  # helper functions that the rules call, by name
     if not any(kind in (VARIABLE, PLACEHOLDER) for kind in plan.kinds):
         return ""
+    counts = (end - start for start, end in pairwise(plan.starts))
+    pairs = dict.fromkeys([*zip(plan.rules, counts), *more])
     try:
-        rules = ",\n".join(_emit_rules(plan, more, needed))
+        rules = ",\n".join(_emit_rule(rule, count, needed) for rule, count in pairs if rule is not None)
     except NodeError:
         return ""
     formulas_of_trainers, functions = _emit_trainers()
@@ -141,25 +137,18 @@ def rules_to_javascript(plan: Plan, more: Iterable[tuple[Rule | None, int]] = ()
     return "\n".join([*needed.values(), f"const rules = {{\n{rules}\n}};", f"const trainers = {{\n{trainers}\n}};"])
 
 
-def _emit_rules(plan: Plan, more: Iterable[tuple[Rule | None, int]], needed: dict[str, str]) -> Iterator[str]:
-    """Yield each rule, for its number of operands, as a JavaScript object with `value(x)` and `partials(x, y)`."""
-    pairs = ((rule, end - start) for (start, end), rule in zip(pairwise(plan.starts), plan.rules))
-    for rule, count in dict.fromkeys(chain(pairs, more)):
-        if rule is None:
-            continue
-        if count > MOST_OPERANDS and rule.name != "add":  # the partials of a sum are all 1
-            raise NodeError(f"{rule.name} of {count} operands is not written down.")
-        yield f"{_javascript_string(f'{rule.name}/{count}')}: {_emit_rule(rule, count, needed)}"
-
-
 def _emit_rule(rule: Rule, count: int, needed: dict[str, str]) -> str:
+    """A rule, for its number of operands, as a JavaScript object with `value(x)` and `partials(x, y)`."""
+    if count > MOST_OPERANDS and rule.name != "add":  # the partials of a sum are all 1
+        raise NodeError(f"{rule.name} of {count} operands is not written down.")
     operands = [f"x[{index}]" for index in range(count)]
     value = trace_to_javascript(operands, lambda *arguments: [rule(*arguments)], needed)
     partials = trace_to_javascript(
         [*operands, "y"], lambda *arguments: rule.partials_at(arguments[:-1], arguments[-1], [True] * count), needed
     )
     selects = str(rule.selects).lower()
-    return f"{{ value(x) {{ {value} }}, partials(x, y) {{ {partials} }}, selects: {selects} }}"
+    name = _javascript_string(f"{rule.name}/{count}")
+    return f"{name}: {{ value(x) {{ {value} }}, partials(x, y) {{ {partials} }}, selects: {selects} }}"
 
 
 @cache
@@ -168,10 +157,10 @@ def _emit_trainers() -> tuple[list[str], dict[str, str]]:
     needed: dict[str, str] = {}
     cycle = [formulas.cyclical_rate(it, low=0.01, high=0.1, step_size=CYCLE / 2) for it in range(CYCLE)]
     updates = []
-    for name, (formula, memory, rate) in TRAINERS.items():
+    for name, (trainer, _, rate) in TRAINERS.items():
+        memory, is_cyclical = trainer.state_count, issubclass(trainer, CyclicalSGDTrainer)
         parameters = ["w", "g", "rate", "t", *(f"m{index}" for index in range(memory))]
-        body = trace_to_javascript(parameters, formula, needed)
-        is_cyclical = issubclass(optimizers.TRAINERS[name].trainer, optimizers.CyclicalSGDTrainer)
+        body = trace_to_javascript(parameters, update_rule(trainer), needed)
         cycles = f", cycle: {json.dumps(cycle)}" if is_cyclical else ""
         updates.append(
             f"{_javascript_string(name)}: {{ update({', '.join(parameters)}) {{ {body} }}, memory: {memory}, "

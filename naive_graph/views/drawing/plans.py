@@ -5,6 +5,7 @@ So a reader sees what each pass of the compiler made of the graph, such as produ
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -23,6 +24,7 @@ from .scene import (
     Arrow,
     Box,
     Scene,
+    bundle_arrows,
     check_options,
     nearest_first,
     operator_symbol,
@@ -55,10 +57,11 @@ def plan_scene(stage: PassResult, tables: Tables, labels: dict[int, str], most: 
     assert ir is not None  # `CompiledBackend.stages` makes it again where it was not kept
     needed = list(nearest_first(stage.results, lambda row: (operand for operand in ir.of(row) if operand != NONE)))
     rows = sorted(needed if len(needed) <= (most or READABLE) else needed[: most or NEAREST])
-    names = {row: labels.get(row) or _leaf_name(ir, tables, row) or f"r{row}" for row in needed}
+    texts = {row: _leaf_lines(ir, tables, row) for row in needed}
+    names = {row: labels.get(row) or (lines[-1] if lines[0] else f"r{row}") for row, lines in texts.items()}
     new_scene = Scene(caption=_caption(len(ir), len(needed), len(rows), most))
     for row in rows:
-        new_scene.boxes.append(_row_box(ir, tables, row, names, row in labels))
+        new_scene.boxes.append(_row_box(ir, row, texts[row], names))
         new_scene.arrows += _row_arrows(ir, row, set(rows))
     new_scene.boxes += stub_boxes(new_scene)
     for group, count in enumerate(ir.samples[1:], 1):
@@ -96,60 +99,41 @@ def _result_labels(answers: CompiledBackend, stage: PassResult) -> dict[int, str
 
 def _node_name(tables: Tables, row: int) -> str:
     """A node's name; without one, "" for an operator and its row for a leaf."""
-    name = tables.name(row)
-    if name is not None:
-        return name
-    return "" if tables.operators[row] >= 0 else f"(row {row})"
+    return tables.name(row) or ("" if tables.operators[row] >= 0 else f"(row {row})")
 
 
-def _leaf_name(ir: IR, tables: Tables, row: int) -> str | None:
-    """What a leaf is called in a sum: its number if it is constant, else its node's name; None if it has none."""
+def _leaf_lines(ir: IR, tables: Tables, row: int) -> list[str]:
+    """The lines of a leaf's box, the last of which is its name in a sum; "" first if it has no name of its own."""
     source = ir.sources.get(row)
     if row in ir.constants:
-        return format_number(ir.constants[row])
+        return [format_number(ir.constants[row])]
     if isinstance(source, Count):
-        return "samples"
-    if source is None or isinstance(source, Lanes):
-        return None
-    name = tables.name(getattr(source, "row", source))
-    return None if name is None else visible(name)
+        return ["number of", "samples"]
+    if isinstance(source, Lanes):  # the first samples' values: numbers, or names of nodes
+        samples = zip(source.numbers[:MOST_LANES], source.sources, strict=False)
+        texts = [format_number(number) if node is None else _source_lines(tables, node)[-1] for number, node in samples]
+        return ["", ", ".join([*texts, "..."] if len(source.numbers) > MOST_LANES else texts)]
+    return [""] if source is None else _source_lines(tables, source)
 
 
-def _format_lanes(tables: Tables, lanes: Lanes) -> str:
-    """The first samples' values at a leaf: numbers, or names of nodes."""
-    samples = zip(lanes.numbers[:MOST_LANES], lanes.sources, strict=False)
-    texts = [format_number(number) if source is None else _source_name(tables, source) for number, source in samples]
-    return ", ".join([*texts, "..."] if len(lanes.numbers) > MOST_LANES else texts)
-
-
-def _source_name(tables: Tables, source: Any) -> str:
+def _source_lines(tables: Tables, source: Any) -> list[str]:
+    """The name of the node that a leaf takes its value from; without one, "" and its label."""
     row = getattr(source, "row", source)
     name = tables.name(row)
-    return tables.label(row) if name is None else visible(name)
+    return ["", tables.label(row)] if name is None else [visible(name)]
 
 
 # --- boxes --------------------------------------------------------------------
 
 
-def _row_box(ir: IR, tables: Tables, row: int, names: dict[int, str], wanted: bool) -> Box:
-    kind = int(ir.kinds[row])
-    leaf = ir.starts[row] == ir.starts[row + 1]
-    lines = _leaf_lines(ir, tables, row, names) if leaf else _operator_lines(ir, row, names)
-    if leaf and wanted and names[row] not in lines:
-        lines.append(f"= {names[row]}")
-    group = int(ir.groups[row])
+def _row_box(ir: IR, row: int, leaf_lines: list[str], names: dict[int, str]) -> Box:
+    kind, group = int(ir.kinds[row]), int(ir.groups[row])
+    if ir.starts[row] < ir.starts[row + 1]:
+        lines = _operator_lines(ir, row, names)
+    else:
+        lines = [line or names[row] for line in leaf_lines]
+        lines += [] if names[row] in lines else [f"= {names[row]}"]
     return Box(f"row-{row}", BOX_KINDS.get(kind, "operator"), lines, (f"samples-{group}",) if group else ())
-
-
-def _leaf_lines(ir: IR, tables: Tables, row: int, names: dict[int, str]) -> list[str]:
-    source = ir.sources.get(row)
-    if isinstance(source, Count):
-        return ["number of", "samples"]
-    if isinstance(source, Lanes):
-        return [names[row], _format_lanes(tables, source)]
-    if source is not None and _leaf_name(ir, tables, row) is None:
-        return [names[row], _source_name(tables, source)]
-    return [_leaf_name(ir, tables, row) or names[row]]
 
 
 def _operator_lines(ir: IR, row: int, names: dict[int, str]) -> list[str]:
@@ -187,12 +171,10 @@ def _row_arrows(ir: IR, row: int, shown_rows: set[int]) -> list[Arrow]:
     operands = ir.of(row)
     kind, name = int(ir.kinds[row]), f"row-{row}"
     ordered = kind >= 0 and kind not in NAMES and not BY_NUMBER[kind].associative and len(operands) > 1
-    arrows, hidden = [], 0
-    for position, operand in enumerate(operands):
-        if operand in shown_rows:
-            place = position if ordered else None
-            arrows.append(Arrow(f"edge-{operand}-{row}-{position}", f"row-{operand}", name, "", place))
-        elif operand != NONE:
-            hidden += 1
-    rest = Arrow(f"bundle-{row}", f"rest-{name}", name, f"{hidden}×" if hidden > 1 else "")
-    return [*arrows, rest] if hidden else arrows
+    arrows = [
+        Arrow(f"edge-{operand}-{row}-{position}", f"row-{operand}", name, "", position if ordered else None)
+        for position, operand in enumerate(operands)
+        if operand in shown_rows
+    ]
+    hidden = [(f"rest-{name}", name) for operand in operands if operand != NONE and operand not in shown_rows]
+    return arrows + bundle_arrows(Counter(hidden))

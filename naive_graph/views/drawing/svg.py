@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
-from ..theme import BASE, COLOURS, FONT, LIGHT, LINE, MARGIN, SMALL, TEXT, TITLE, heatmap_color, svg_style
+from ..theme import BASE, FONT, LIGHT, LINE, MARGIN, SMALL, TEXT, TITLE, heatmap_color, svg_style
 from .dot import heading
 from .layout import SceneLayout
 from .names import ordinal
-from .scene import Arrow, Box, Cell, Scene
+from .scene import Arrow, Box, Scene
 from .shapes import box_size, outline, place_lines
 from .text_metrics import text_width
 
@@ -22,7 +22,7 @@ def render_svg(page: SceneLayout, description: str) -> str:
     scope_paths = {name: box.scope[:depth] for box in scene.boxes for depth, name in enumerate(box.scope)}
     body = [
         *(_render_arrow(arrow, page, boxes) for arrow in scene.arrows),
-        *(_render_frame(name, page, scope_paths.get(name, ())) for name in scope_paths),
+        *(_render_frame(name, page, path) for name, path in scope_paths.items()),
         *(_render_box(box, page) for box in scene.boxes),
     ]
     graph_svg = f'<g class="graph">\n{"".join(body)}</g>\n{"".join(_render_heading(page))}'
@@ -77,7 +77,8 @@ def _cells(box: Box, high: float) -> Iterator[str]:
     left, top = -across * box.grid.columns / 2, high / 2 - 5 - tall * box.grid.rows
     for index, cell in enumerate(box.grid.cells):
         x, y = left + cell.column * across, top + cell.row * tall
-        paint = f'fill="{ground(cell)[0]}" stroke="{LIGHT["line"]}" stroke-width="0.5"'
+        fill = LIGHT["wrong-ground"] if cell.share is None else heatmap_color(cell.share)[0]
+        paint = f'fill="{fill}" stroke="{LIGHT["line"]}" stroke-width="0.5"'
         if not cell.known:  # a zero is known: it has a fill
             paint = f'fill="none" stroke="{LIGHT["soft"]}" stroke-dasharray="2"'
         text = _render_text(x + across / 2, y + tall / 2 + 4, cell.text, "ink", SMALL) if cell.text else ""
@@ -87,11 +88,6 @@ def _cells(box: Box, high: float) -> Iterator[str]:
             f'<rect x="{x:.1f}" y="{y:.1f}" width="{across:.1f}" height="{tall:.1f}" {paint}/>'
             f"{text}</g>"
         )
-
-
-def ground(cell: Cell) -> tuple[str, str]:
-    """The background of a cell whose value is known: a pair of colours, for the light and the dark theme."""
-    return COLOURS["wrong-ground"] if cell.share is None else heatmap_color(cell.share)
 
 
 def _render_arrow(arrow: Arrow, page: SceneLayout, boxes: dict[str, Box]) -> str:
