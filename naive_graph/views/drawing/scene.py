@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from math import isfinite
 from typing import NamedTuple, TypeVar
 
@@ -111,7 +112,7 @@ class Scene:
     scope_names: dict[str, str] = field(default_factory=dict)  # id of a scope -> its name
     caption: str = ""
     title: str = ""
-    box_of: Callable[[int], str] | None = None  # the id of the box that shows a row
+    box_of: dict[int, str] = field(default_factory=dict)  # of a summary: the id of the box that shows a row
 
 
 @dataclass(frozen=True)
@@ -143,7 +144,7 @@ def scene(tables: Tables, rows: Sequence[int], results: Sequence[int], options: 
     """Build the scene of these rows: scopes fold as the options say, and distant parts are left out if too many."""
     folder = Folder(tables, options.fold)
     folder.hidden = _zeros_of_sum(tables, rows) if options.bundle else set()
-    rows = [row for row in rows if row not in folder.hidden] if folder.hidden else rows
+    rows = [row for row in rows if row not in folder.hidden]
     boxes, caption = _choose_boxes(tables, folder, rows, results, options)
     new_scene = Scene(caption=caption)
     if options.bundle and folder.is_folding:
@@ -157,7 +158,6 @@ def scene(tables: Tables, rows: Sequence[int], results: Sequence[int], options: 
     new_scene.arrows = _make_arrows(tables, folder, boxes, options)
     new_scene.boxes += stub_boxes(new_scene)
     new_scene.scope_names = folder.names()
-    new_scene.box_of = folder.box
     return new_scene
 
 
@@ -166,14 +166,10 @@ def _absorbers_by_box(tables: Tables, rows: Sequence[int]) -> dict[str, dict[str
 
     In x + y + z the sum x + y is merged into the longer one, which then has the operands x, y and z.
     """
-    absorbed, absorbers = absorbed_by(tables, rows), defaultdict[str, list[str]](list)
-    operands = {absorber: operand_rows for absorber, _, operand_rows, _ in absorbed}
-    named = {row for row in rows if tables.name(row)}
-    for merged_row, row, count in absorptions_between(absorbed, {*rows}):
-        if merged_prefix(tables, merged_row, named) == row:  # an arrow leads there
-            continue
-        partial = _partials(tables, merged_row, [row, *operands[merged_row][count:]])[0]
-        if partial is not None:
+    absorbers, named = defaultdict[str, list[str]](list), {row for row in rows if tables.name(row)}
+    for merged_row, row, count in absorptions_between(absorbed_by(tables, rows), {*rows}):
+        partial = _partials(tables, merged_row, [row, *tables.operands(merged_row)[count:]])[0]
+        if partial is not None and merged_prefix(tables, merged_row, named) != row:  # else an arrow leads there
             absorbers[f"row-{row}"].append(f"row-{merged_row} {partial!r}")
     return {box: {"into": ",".join(into)} for box, into in absorbers.items()}
 
@@ -191,27 +187,18 @@ def _choose_boxes(
     tables: Tables, folder: Folder, rows: Sequence[int], results: Sequence[int], options: DrawOptions
 ) -> tuple[Mapping[str, list[int]], str]:
     """The boxes to show, with the rows of each, and a caption that says how to see more if some are left out."""
-    limit = options.most or READABLE
-    if folder.is_folding or len(rows) <= limit:
-        boxes = folder.grouped(rows)
-        if len(boxes) <= limit:
-            return boxes, ""
-        total, what = len(boxes), "boxes"
-    else:
-        folder.grouped([])  # raises an error for a path in fold= that no scope has
-        total, what = len(rows), "nodes"
-    near: dict[str, int] = {}
+    limit, boxes = options.most or READABLE, folder.grouped(rows)
+    if len(boxes) <= limit:
+        return boxes, ""
+    near = set[str]()
     for row in nearest_first(results[::-1], tables.operands):
-        near.setdefault(folder.box(row), row)
+        if row not in folder.hidden:
+            near.add(folder.box(row))
         if len(near) == (options.most or NEAREST):
             break
-    notice = (
-        f"The {len(near):,} of {total:,} {what} nearest the result are shown. See more with "
-        f"draw(..., most={max(1000, 2 * limit)}), or name parts with scope(...) to fold them."
-    )
-    if folder.is_folding:
-        return {name: members for name, members in boxes.items() if name in near}, notice
-    return {name: [row] for name, row in sorted(near.items(), key=lambda entry: entry[1])}, notice
+    what = "boxes" if folder.is_folding else "nodes"
+    notice = f"The {len(near):,} of {len(boxes):,} {what} nearest the result are shown. See more with draw(..., most={max(1000, 2 * limit)}), or name parts with scope(...) to fold them."
+    return {name: members for name, members in boxes.items() if name in near}, notice
 
 
 def _bundle_leaves(tables: Tables, folder: Folder, boxes: Mapping[str, list[int]]) -> Mapping[str, list[int]]:
@@ -222,16 +209,13 @@ def _bundle_leaves(tables: Tables, folder: Folder, boxes: Mapping[str, list[int]
             for operand in tables.operands(row):
                 fed[operand].add(target)
     leaves_by_use: dict[tuple[int, frozenset[str]], list[int]] = defaultdict(list)
-    for name, (row, *others) in boxes.items():
-        kind, alone = tables.operators[row], name.startswith("row-") and not others
-        if alone and kind < 0 and fed[row] and all(target.startswith("scope-") for target in fed[row]):
-            leaves_by_use[kind, frozenset(fed[row])].append(row)
+    for name, (row, *_) in boxes.items():
+        is_leaf = name.startswith("row-") and tables.operators[row] < 0
+        if is_leaf and fed[row] and all(target.startswith("scope-") for target in fed[row]):
+            leaves_by_use[tables.operators[row], frozenset(fed[row])].append(row)
     for rows in leaves_by_use.values():
         folder.bundles |= dict.fromkeys(rows, f"row-{rows[0]}") if len(rows) >= MANY_LEAVES else {}
-    merged: dict[str, list[int]] = {}
-    for members in boxes.values():
-        merged.setdefault(folder.box(members[0]), []).extend(members)
-    return merged
+    return folder.grouped(chain.from_iterable(boxes.values()))
 
 
 def leaves_box(tables: Tables, first: Box, rows: Sequence[int]) -> Box:
@@ -255,34 +239,29 @@ def nearest_first(results: Sequence[Item], operands: Callable[[Item], Iterable[I
 
 def with_placeholders(described: Scene) -> Scene:
     """The scene with placeholder lines in its boxes, to keep space for values and gradients that come later."""
-    boxes = []
-    for box in described.boxes:
-        if _has_numbers(box):
-            box = replace(box, lines=[*_title_lines(box), VALUE_ROOM, GRAD_ROOM], said=box.said or box.lines[0])
-        boxes.append(box)
-    return replace(described, boxes=boxes, caption="")  # the caption would advise options of `draw`
+    with_room = _replace_numbers(described, lambda row: [VALUE_ROOM, GRAD_ROOM])
+    return replace(with_room, caption="")  # the caption would advise options of `draw`
 
 
 def with_numbers(described: Scene, values: Mapping[int, float], grads: Mapping[int, float]) -> Scene:
     """The scene with these values and gradients in its boxes, by row, instead of those that it had."""
+
+    def numbers_of(row: int) -> list[str]:
+        numbers = [format_number(values[row])] if row in values else []
+        return numbers + ([f"grad {format_number(grads[row])}"] if row in grads else [])
+
+    return _replace_numbers(described, numbers_of)
+
+
+def _replace_numbers(described: Scene, numbers_of: Callable[[int], list[str]]) -> Scene:
+    """The scene with other lines for the value and the gradient of each box that shows one node that has them."""
     boxes = []
     for box in described.boxes:
-        if _has_numbers(box):
-            row = int(box.id.removeprefix("row-"))
-            numbers = [format_number(values[row])] if row in values else []
-            numbers += [f"grad {format_number(grads[row])}"] if row in grads else []
-            box = replace(box, lines=[*_title_lines(box), *numbers], numbers=len(numbers))
+        if box.id.startswith("row-") and box.kind != "constant" and not {"leaves", "alike"} & box.facts.keys():
+            titles, numbers = box.lines[: len(box.lines) - box.numbers], numbers_of(int(box.id.removeprefix("row-")))
+            box = replace(box, lines=[*titles, *numbers], numbers=len(numbers))
         boxes.append(box)
     return replace(described, boxes=boxes)
-
-
-def _has_numbers(box: Box) -> bool:
-    """Whether it shows one node that has a value and a gradient of its own."""
-    return box.id.startswith("row-") and box.kind != "constant" and not {"leaves", "alike"} & box.facts.keys()
-
-
-def _title_lines(box: Box) -> list[str]:
-    return box.lines[: len(box.lines) - box.numbers]
 
 
 def stub_boxes(described: Scene) -> list[Box]:
@@ -302,7 +281,7 @@ def bundle_arrows(counts: Mapping[tuple[str, str], int]) -> list[Arrow]:
 
 def scope_box(folder: Folder, name: str, members: Sequence[int], what: str = "node") -> Box | None:
     """The box of a folded scope; None if the name is a node's."""
-    scope = folder.scopes().get(name) if name.startswith("scope-") else None
+    scope = folder.scopes().get(name)
     if scope is None:
         return None
     size, title = f"{len(members):,} {what}{'s' if len(members) > 1 else ''}", short(scope.name, scope.parent)
@@ -316,21 +295,20 @@ def node_box(
     """The box of a node: its symbol or name, its value and gradient if computed. names: display names, for a page."""
     kind = KIND_NAMES.get(tables.operators[row], "operator")
     name, value, grad = tables.name(row), tables.value(row), tables.grad(row)
-    lines = [visible(name)] if name else []
+    called, lines = visible(name or ""), [visible(name)] if name else []
     if kind == "operator":
-        lines = [(f"{visible(name)}: " if name else "") + operator_symbol(BY_NUMBER[tables.operators[row]])]
+        lines = [(f"{called}: " if name else "") + operator_symbol(BY_NUMBER[tables.operators[row]])]
     value = value if options.values or kind == "constant" else None  # a Constant is its value
     grad = grad if options.grads and not tables.grads_are_zero else None
     numbers = [format_number(value)] if value is not None else []
     numbers += [f"grad {format_number(grad)}"] if grad is not None else []
-    leaf_description = f"{kind} {visible(name)}" if name else kind
-    descriptions = [lines[0] if kind == "operator" else leaf_description]
+    descriptions = [lines[0] if kind == "operator" else f"{kind} {called}".rstrip()]
     descriptions += [f"value {format_number(value)}"] if value is not None else []
     descriptions += [f"gradient {format_number(grad)}"] if grad is not None else []
     wrong = any(number is not None and not isfinite(number) for number in (value, grad))
     if kind == "operator" and not name and tables.is_absorbed(row):
         kind = "absorbed"
-    display_name = (names or {}).get(row) or visible(name or "")
+    display_name = (names or {}).get(row) or called
     facts = {"name": display_name} if display_name else {}
     scope = folder.open_path(tables.scope(row))
     words = ", ".join(descriptions)
@@ -350,28 +328,21 @@ def _make_arrows(tables: Tables, folder: Folder, boxes: Mapping[str, list[int]],
     named = {row for members in boxes.values() for row in members if tables.name(row)}
     for target, members in boxes.items():
         for row in members:
-            operands = tables.operands(row)
+            operands = operands_as_drawn(tables, row, named)
             sources = [_source_box(folder, operand, target, boxes) for operand in operands]
-            taken = merged_prefix(tables, row, named)
-            if taken is not None:  # the merged node is drawn: one arrow from it replaces those of its operands
-                count = len(tables.operands(taken))
-                sources[:count] = [""] * count
-                source = _source_box(folder, taken, target, boxes)
-                if source.startswith("row-") and target.startswith("row-"):
-                    partial = _partials(tables, row, [taken, *operands[count:]])[0]
-                    label = format_number(partial) if wishes.partials and partial is not None else ""
-                    arrows.append(Arrow(f"taken-{taken}-{row}", source, target, label, None, partial))
-                elif source and source != target:
-                    bundles[source, target] += 1
-            crowded = {source for source, count in Counter(sources).items() if count > SIDE_BY_SIDE}
-            if target.startswith("row-"):
-                alone = ["" if source in crowded else source for source in sources]
-                arrows += node_arrows(tables, row, operands, alone, wishes)
-            for source in filter(None, sources):
-                is_of_nodes = source.startswith("row-") and target.startswith("row-")
-                if source in crowded or (source != target and not is_of_nodes):
+            counts = Counter(sources if target.startswith("row-") else ())
+            alone = [source if 0 < counts[source] <= SIDE_BY_SIDE else "" for source in sources]
+            arrows += node_arrows(tables, row, operands, alone, wishes) if any(alone) else ()
+            for source, single in zip(sources, alone):
+                if source and source != target and not single.startswith("row-"):
                     bundles[source, target] += 1
     return arrows + bundle_arrows(bundles)
+
+
+def operands_as_drawn(tables: Tables, row: int, drawn: Container[int]) -> list[int]:
+    """The operands of a row, where a shorter sum or product that it absorbed and that is drawn replaces its terms."""
+    operands, taken = tables.operands(row), merged_prefix(tables, row, drawn)
+    return operands if taken is None else [taken, *operands[len(tables.operands(taken)) :]]
 
 
 def merged_prefix(tables: Tables, row: int, drawn: Container[int]) -> int | None:
@@ -396,7 +367,7 @@ def _source_box(folder: Folder, operand: int, target: str, boxes: Mapping[str, o
 def node_arrows(
     tables: Tables, row: int, operands: Sequence[int], sources: Sequence[str], options: DrawOptions
 ) -> Iterator[Arrow]:
-    """The arrows from nodes that are shown to a node that is shown."""
+    """The arrows from nodes that are shown to a node that is shown. operands: as `operands_as_drawn` gives them."""
     rule = BY_NUMBER[tables.operators[row]] if operands else None
     try:
         partials = _partials(tables, row, operands)
@@ -405,12 +376,14 @@ def node_arrows(
             raise
         partials = [None] * len(operands)
     ordered = rule is not None and not rule.associative and rule.arity is not None and rule.arity > 1
-    for position, (operand, source) in enumerate(zip(operands, sources)):
+    terms = tables.operands(row)
+    merged = len(terms) - len(operands)
+    for position, (operand, source, partial) in enumerate(zip(operands, sources, partials)):
         if source.startswith("row-"):
-            partial = partials[position]
             label = format_number(partial) if options.partials and partial is not None else ""
-            shown_position = position if ordered else None
-            yield Arrow(f"edge-{operand}-{row}-{position}", source, f"row-{row}", label, shown_position, partial)
+            term = position + merged
+            name = f"edge-{operand}-{row}-{term}" if operand == terms[term] else f"taken-{operand}-{row}"
+            yield Arrow(name, source, f"row-{row}", label, position if ordered else None, partial)
 
 
 def _partials(tables: Tables, row: int, operands: Iterable[int]) -> Sequence[float | None]:

@@ -18,6 +18,7 @@ from graphlib import CycleError, TopologicalSorter
 
 MOST_ROTATIONS = 300  # nodes of a loop's body: for a longer one other starting points are not tried
 CANDIDATES = 20  # lengths of a body that are tried
+Slot = tuple[int, int]  # of a loop-carried value: its position in the body, and how many passes before it was computed
 Classes = list[int]  # the equivalence class of each part, numbered from 0
 
 
@@ -183,15 +184,17 @@ def _best_rotation(parts: Sequence[SummaryPart], start: int, period: int, length
     return min(rotations, key=lambda loop: len(_find_carried(parts, *loop)))
 
 
-def _find_carried(parts: Sequence[SummaryPart], start: int, period: int, count: int) -> dict[tuple[int, int], None]:
-    """The loop-carried values of the last pass, ordered: (position in the body, number of passes back)."""
+def _carried_slot(source: int, start: int, period: int, count: int) -> Slot | None:
+    """Of a source of the last pass: its place in an earlier pass of the loop; None if it stands elsewhere."""
+    is_earlier = start <= source < start + period * (count - 1)
+    return ((source - start) % period, count - 1 - (source - start) // period) if is_earlier else None
+
+
+def _find_carried(parts: Sequence[SummaryPart], start: int, period: int, count: int) -> list[Slot]:
+    """The loop-carried values of the last pass, in the order of their first use."""
     last = start + period * (count - 1)
-    slots: dict[tuple[int, int], None] = {}
-    for part in parts[last : last + period]:
-        for source in part.sources:
-            if start <= source < last:
-                slots[(source - start) % period, count - 1 - (source - start) // period] = None
-    return slots
+    sources = (source for part in parts[last : last + period] for source in part.sources)
+    return list(filter(None, dict.fromkeys(_carried_slot(source, start, period, count) for source in sources)))
 
 
 def roll_loop(parts: Sequence[SummaryPart], start: int, period: int, count: int, frame: int) -> list[SummaryPart]:
@@ -200,13 +203,8 @@ def roll_loop(parts: Sequence[SummaryPart], start: int, period: int, count: int,
     They are: the parts before the loop, a part for each loop-carried value, the body, and the parts after the loop.
     """
     last, end = start + period * (count - 1), start + period * count
-    carried = list(_find_carried(parts, start, period, count))
+    carried = _find_carried(parts, start, period, count)
     around = (*parts[start].frames, frame)
-
-    def slot_of(source: int) -> tuple[int, int] | None:
-        """The loop-carried slot that a source of the last pass refers to; None if it is no earlier pass."""
-        inside = start <= source < last
-        return ((source - start) % period, count - 1 - (source - start) // period) if inside else None
 
     def new_index(source: int) -> int:
         """The new index of a part; parts of earlier passes map to their counterpart in the last pass."""
@@ -214,7 +212,7 @@ def roll_loop(parts: Sequence[SummaryPart], start: int, period: int, count: int,
             return source
         return start + len(carried) + ((source - start) % period if source < end else source - last)
 
-    initial_sources: dict[tuple[int, int], list[int]] = {slot: [] for slot in carried}  # from before the loop
+    initial_sources: dict[Slot, list[int]] = {slot: [] for slot in carried}  # from before the loop
     body = []
     for offset in range(period):
         final, also = parts[last + offset], list[int]()
@@ -223,9 +221,9 @@ def roll_loop(parts: Sequence[SummaryPart], start: int, period: int, count: int,
             for position, source in enumerate(part.sources):
                 if source < start:
                     final_source = final.sources[position] if len(part.sources) == len(final.sources) else source
-                    slot = slot_of(final_source)
+                    slot = _carried_slot(final_source, start, period, count)
                     (also if slot is None else initial_sources[slot]).append(source)
-        slots = [(source, slot_of(source)) for source in final.sources]
+        slots = [(source, _carried_slot(source, start, period, count)) for source in final.sources]
         body.append(
             replace(
                 final,

@@ -13,7 +13,18 @@ from dataclasses import replace
 from ...core.tables import Tables
 from .folding import Folder
 from .live_graph import MOST_ALIVE
-from .scene import FOLLOWED, KIND_NAMES, SCREENFUL, Arrow, Box, DrawOptions, Scene, merged_prefix, node_box, scope_box
+from .scene import (
+    FOLLOWED,
+    KIND_NAMES,
+    SCREENFUL,
+    Arrow,
+    Box,
+    DrawOptions,
+    Scene,
+    node_box,
+    operands_as_drawn,
+    scope_box,
+)
 from .summarize import SummaryPart, summarize
 
 NEXT = " (to the next step)"  # behind the title of a box whose value the next pass of its loop uses
@@ -28,12 +39,12 @@ def summary_scene(tables: Tables, rows: Sequence[int], options: DrawOptions, mos
     boxes, parts = [], []
     for index, (name, members) in enumerate(units.items()):
         boxes.append(scope_box(folder, name, members) or node_box(tables, members[0], options, folder))
-        operands = (operand for row in members for operand in unmerged_operands(tables, row, drawn_rows))
+        operands = (operand for row in members for operand in operands_as_drawn(tables, row, drawn_rows))
         feeds = [unit_of[operand] for operand in operands if unit_of.get(operand, index) != index]
         parts.append(SummaryPart(*_part_key(tables, folder, name, members, call_sites), feeds, [index]))
     new_scene = _summarize_boxes(boxes, parts, most, len(rows), "nodes")
-    if new_scene is not None and (box_of_unit := new_scene.box_of) is not None:
-        new_scene.box_of = lambda row: box_of_unit(unit_of[row]) if row in unit_of else ""
+    if new_scene is not None:
+        new_scene.box_of = {row: new_scene.box_of[unit] for row, unit in unit_of.items()}
     return new_scene
 
 
@@ -50,8 +61,7 @@ def summarize_scene(full_scene: Scene, key: Callable[[Box], Hashable], most: int
         SummaryPart((key(box), box.scope), "", feeds[index], [index]) for index, box in enumerate(full_scene.boxes)
     ]
     boxes = [replace(box, facts={"first": box.facts.get("first", box.id)}) for box in full_scene.boxes]
-    new_scene = _summarize_boxes(boxes, parts, most, len(parts), "boxes")
-    return None if new_scene is None else replace(new_scene, title=full_scene.title)
+    return _summarize_boxes(boxes, parts, most, len(parts), "boxes")
 
 
 def _summarize_boxes(boxes: Sequence[Box], parts: list[SummaryPart], most: int, total: int, what: str) -> Scene | None:
@@ -80,7 +90,7 @@ def _summarize_boxes(boxes: Sequence[Box], parts: list[SummaryPart], most: int, 
     for part, number in zip(summary.parts, summary.classes):
         if not part.lag:
             box_of |= dict.fromkeys(part.members, shown[number].id)
-    return Scene(shown, arrows, frames, caption, box_of=box_of.__getitem__)
+    return Scene(shown, arrows, frames, caption, box_of=box_of)
 
 
 def _class_box(group: Sequence[SummaryPart], boxes: Sequence[Box], counts: Sequence[int]) -> Box:
@@ -119,12 +129,6 @@ def _common_title(boxes: Sequence[Box]) -> str:
         is_one_value = last.kind == "constant" and len({*titles}) == 1
         return titles[0] if is_one_value else f"{last.kind}s"
     return common_name(titles) or titles[-1]
-
-
-def unmerged_operands(tables: Tables, row: int, drawn: set[int]) -> list[int]:
-    """The operands of a row, where a shorter sum or product that it absorbed and that is drawn replaces its terms."""
-    operands, taken = tables.operands(row), merged_prefix(tables, row, drawn)
-    return operands if taken is None else [taken, *operands[len(tables.operands(taken)) :]]
 
 
 def _part_key(

@@ -184,10 +184,10 @@ class PayloadBuilder:
         if len(cast.rows) > LARGEST:
             return None
         alike = summary_scene(cast.tables, sorted(cast.rows), DrawOptions(False, False))
-        if alike is None or alike.box_of is None:
+        if alike is None:
             return None
         number = {box.id: index for index, box in enumerate(alike.boxes)}
-        boxes = array("i", (number[alike.box_of(row)] for row in cast.rows))
+        boxes = array("i", (number[alike.box_of[row]] for row in cast.rows))
         for box in alike.boxes:  # a box stands for many nodes: it must not have the id of one
             box.id = f"alike-{number[box.id]}"
         ends = ((f"alike-{number[arrow.source]}", f"alike-{number[arrow.target]}", arrow) for arrow in alike.arrows)
