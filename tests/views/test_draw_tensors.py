@@ -177,6 +177,12 @@ def test_an_opened_tensor_shows_its_scalars(y):
     assert {"tensor-0", "tensor-1"} < {box.id for box in scene.boxes}
 
 
+def test_an_opened_tensor_of_more_scalars_than_a_screen_shows_is_drawn_whole():
+    y = linear("ij,j->i", leaf("W", 4, 4), leaf("x", 4), name="y")
+    lower(y)
+    assert len([box for box in draw(y, open=y).scene.boxes if box.scope]) == 20
+
+
 def test_an_opened_tensor_stands_in_the_order_of_its_entries(y):
     lower(y)
     picture = draw(y, open=True)

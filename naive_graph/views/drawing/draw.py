@@ -153,7 +153,7 @@ def _picture_name(what: Any, count: int) -> str:
     drawn = list(what) if isinstance(what, (list, tuple)) else [what]
     if len(drawn) > 1:
         return visible(", ".join(_picture_name(node, count) for node in drawn), MOST_LETTERS_OF_A_NAME)
-    one = drawn[0] if drawn else what
+    (one,) = drawn
     if hasattr(one, "streams"):
         return shorten_layer_list(one, MOST_LETTERS_OF_A_NAME) or f"A dataflow of {count:,} operators"
     if _is_tensor(one) and not one.given_name:
@@ -222,27 +222,26 @@ def _is_tensor(what: Any) -> bool:
 def _choose_rows(what: Any, absorbed: bool, most: int | None) -> tuple[list[int], list[int]]:
     """The rows to draw, and those among them that are results."""
     tables = CURRENT.tables
+    results: list[int] = []
     if what is Graph:
         if len(tables) > LARGEST:
             raise too_large(len(tables))
-        rows = list(range(len(tables)))
-        if not absorbed:
-            named = {row for _, row, _, _ in absorbed_by(tables, tables.live_rows()) if tables.name(row)}
-            rows = sorted({*tables.live_rows(), *named})
-        used_rows = set(tables.edges(rows)[0])
-        return rows, [row for row in rows if row not in used_rows]
-    is_single = isinstance(what, (Node, str)) or not isinstance(what, Iterable)
-    results = rows_of([what] if is_single else what, "draw")
-    if not results:
-        raise DrawingError("draw was given no nodes. Give it a node, a list of nodes, or Graph.")
-    if len(tables) > LARGEST:
-        near = nearest_first(results, tables.operands)
-        rows = sorted(islice(near, LARGEST + 1 if most is None else most))
-        if len(rows) > LARGEST:
-            raise too_large(len(tables))
-        if most is not None:
-            return rows, results
-    rows = ancestors(tables, results)
+        rows = tables.live_rows()
+    else:
+        is_single = isinstance(what, (Node, str)) or not isinstance(what, Iterable)
+        results = rows_of([what] if is_single else what, "draw")
+        if not results:
+            raise DrawingError("draw was given no nodes. Give it a node, a list of nodes, or Graph.")
+        if len(tables) > LARGEST:
+            near = nearest_first(results, tables.operands)
+            rows = sorted(islice(near, LARGEST + 1 if most is None else most))
+            if len(rows) > LARGEST:
+                raise too_large(len(tables))
+            if most is not None:
+                return rows, results
+        rows = ancestors(tables, results)
     # A named node is drawn, even if a longer sum or product absorbed it.
     merged = {row for _, row, _, _ in absorbed_by(tables, rows) if absorbed or tables.name(row)}
-    return sorted({*rows, *merged}), results
+    rows = sorted({*rows, *merged})
+    used_rows = set(tables.edges(rows)[0]) if what is Graph else set()
+    return rows, results or [row for row in rows if row not in used_rows]

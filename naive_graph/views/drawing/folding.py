@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from math import inf
 from typing import Any, Protocol
 
 from ...core.number import shortened
@@ -28,12 +29,15 @@ class Folder:
     """
 
     def __init__(self, tables: Scoped, fold: object = None, prefix: str = "row") -> None:
-        self.tables = tables
-        self.prefix = prefix
-        self.fold = fold if fold is None or isinstance(fold, (bool, int)) else _parse_paths(fold)
-        if not isinstance(fold, bool) and isinstance(fold, int) and fold < 0:
-            raise DrawingError(f"fold={fold}: a depth is at least 0, that of the outermost scopes.")
-        self.is_folding = fold is not None and fold is not False and any(scope for _, scope in tables.scopes)
+        self.tables, self.prefix = tables, prefix
+        self.depth, self.paths = _parse_fold(fold)  # of the scopes that fold: how many are around them; their paths
+        scopes = [outer for _, scope in tables.scopes for outer in around(scope)] if self.paths else []
+        existing = dict.fromkeys(outer.path for outer in scopes)
+        for wanted in self.paths:
+            if wanted not in existing:
+                paths = ", ".join(repr(path) for path in list(existing)[:5]) or "none: make one with scope(...)"
+                raise DrawingError(f"fold={wanted!r}: there is no such scope. There are: {paths}.")
+        self.is_folding = bool(self.paths) or (self.depth < inf and any(scope for _, scope in tables.scopes))
         self.hidden: set[int] = set()  # rows that are not drawn; set and read by scene.py
         self.bundles: dict[int, str] = {}  # leaves that share a box, and its id
         self._ids: dict[Scope, str] = {}
@@ -44,7 +48,6 @@ class Folder:
         boxes: dict[str, list[int]] = {}
         for row in rows:
             boxes.setdefault(self.box(row), []).append(row)
-        self._check_paths()
         return boxes
 
     def box(self, row: int) -> str:
@@ -57,7 +60,8 @@ class Folder:
     def closed(self, scope: Scope | None) -> Scope | None:
         """The outermost folded scope around; None if all are open."""
         if scope not in self._closed:
-            folded = (enclosing for depth, enclosing in enumerate(around(scope)) if self._is_folded(enclosing, depth))
+            outer = enumerate(around(scope))
+            folded = (each for depth, each in outer if depth >= self.depth or (self.paths and each.path in self.paths))
             self._closed[scope] = next(folded, None)
         return self._closed[scope]
 
@@ -76,23 +80,6 @@ class Folder:
         """The displayed title of each scope, by its id."""
         return {name: visible(short(scope.name, scope.parent)) for scope, name in self._ids.items()}
 
-    def _is_folded(self, scope: Scope, depth: int) -> bool:
-        if self.fold is None or isinstance(self.fold, bool):
-            return bool(self.fold)
-        if isinstance(self.fold, int):
-            return depth >= self.fold
-        return scope.path in self.fold
-
-    def _check_paths(self) -> None:
-        """Raise DrawingError for a path that no scope has; the message lists existing ones."""
-        if not isinstance(self.fold, tuple):
-            return
-        paths = dict.fromkeys(enclosing.path for _, scope in self.tables.scopes for enclosing in around(scope))
-        for wanted in self.fold:
-            if wanted not in paths:
-                existing = ", ".join(repr(path) for path in list(paths)[:5]) or "none: make one with scope(...)"
-                raise DrawingError(f"fold={wanted!r}: there is no such scope. There are: {existing}.")
-
 
 def short(name: str, scope: Scope | None) -> str:
     """Remove the path of the enclosing scopes from a name: names in imported networks begin with it.
@@ -106,12 +93,16 @@ def short(name: str, scope: Scope | None) -> str:
     return plain[max(prefix_lengths, default=0) :] or name
 
 
-def _parse_paths(fold: object) -> tuple[str, ...]:
+def _parse_fold(fold: object) -> tuple[float, tuple[str, ...]]:
+    """From which depth on scopes fold (infinity if none does by its depth), and the paths of others that fold."""
+    if fold is None or isinstance(fold, bool):
+        return (0 if fold else inf), ()
+    if isinstance(fold, int) and fold >= 0:
+        return fold, ()
     paths: tuple[Any, ...] = ()
-    if isinstance(fold, str):
-        paths = (fold,)
-    elif isinstance(fold, Iterable):
-        paths = tuple(fold)
+    if isinstance(fold, (str, Iterable)):
+        paths = (fold,) if isinstance(fold, str) else tuple(fold)
     if not paths or not all(isinstance(path, str) for path in paths):
-        raise DrawingError(f"fold takes True, False, a depth, or paths such as 'layer/inner', not {shortened(fold)}.")
-    return tuple(sorted(paths))
+        how = "True, False, a depth of at least 0 (that of the outermost scopes), or paths such as 'layer/inner'"
+        raise DrawingError(f"fold takes {how}, not {shortened(fold)}.")
+    return inf, tuple(sorted(paths))

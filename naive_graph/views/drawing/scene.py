@@ -197,7 +197,10 @@ def _choose_boxes(
         if len(near) == (options.most or NEAREST):
             break
     what = "boxes" if folder.is_folding else "nodes"
-    notice = f"The {len(near):,} of {len(boxes):,} {what} nearest the result are shown. See more with draw(..., most={max(1000, 2 * limit)}), or name parts with scope(...) to fold them."
+    notice = (
+        f"The {len(near):,} of {len(boxes):,} {what} nearest the result are shown. See more with "
+        f"draw(..., most={max(1000, 2 * limit)}), or name parts with scope(...) to fold them."
+    )
     return {name: members for name, members in boxes.items() if name in near}, notice
 
 

@@ -80,7 +80,7 @@ class TensorDrawing:
         self.row_of = {node: row for row, node in enumerate(nodes)}
         self.computed = _computed_nodes(nodes)
         self.owner: dict[TensorNode, Scope] = {}  # of parameters that are drawn within the folded scope that they feed
-        self.left_out = 0
+        self.notes: list[str] = []  # for the caption
         # Whether scopes were folded to show layers: then equations of named tensors and empty cells are left out.
         self.is_brief = False
         is_fixed = options.fold is not None or options.most is not None or len(nodes) <= FEW
@@ -88,8 +88,9 @@ class TensorDrawing:
         if len(self.folder.grouped(self.place.values())) > self.most:
             near = islice(nearest_first(results, lambda node: filter(self.place.__contains__, node.sources)), self.most)
             self._set_drawn(sorted(near, key=lambda node: node.serial), options.fold)
-            self.left_out = len(nodes) - len(self.nodes)
-        self.rows, self.notes = self._open_rows(self._choose_opened(opened))  # the scalars of opened tensors
+            left_out = len(nodes) - len(self.nodes)
+            self.notes.append(f"{left_out:,} tensors further from the result are left out. See more with most=...")
+        self.rows = self._open_rows(self._choose_opened(opened))  # the scalars of opened tensors
         self.box_of = {row: f"row-{row}" for rows in self.rows.values() for row in rows}
 
     def _without_identities(self, nodes: list[TensorNode], results: Sequence[TensorNode]) -> list[TensorNode]:
@@ -152,8 +153,7 @@ class TensorDrawing:
 
     def scene(self) -> Scene:
         """The scene: boxes, arrows, and a caption about what is left out."""
-        far = f"{self.left_out:,} tensors further from the result are left out. See more with most=..."
-        described = Scene(caption=" ".join([far] * bool(self.left_out) + self.notes))
+        described = Scene(caption=" ".join(self.notes))
         for name, members in self.folder.grouped(self.place.values()).items():
             described.boxes += self.boxes(name, members)
         described.arrows = self.arrows()
@@ -229,22 +229,18 @@ class TensorDrawing:
             if not chosen:
                 raise DrawingError("open=True: none of these tensors was unfolded into scalars. Call lower(t) first.")
             return chosen
-        chosen = []
-        if isinstance(opened, TensorNode):
-            chosen = [opened]
-        elif isinstance(opened, Iterable):
-            chosen = list(opened)
-        for node in chosen or [opened]:
+        is_single = isinstance(opened, TensorNode) or not isinstance(opened, Iterable)
+        chosen = [opened] if is_single else [*opened] or [opened]
+        for node in chosen:
             if not isinstance(node, TensorNode) or node not in self.place:
                 raise DrawingError(f"open names a tensor of the picture, or True for all, not {shortened(node)}.")
             if node not in unfolded:
                 raise DrawingError(f"{node.label} was not unfolded into scalars. Call lower(t) first.")
         return chosen
 
-    def _open_rows(self, chosen: Sequence[TensorNode]) -> tuple[dict[TensorNode, list[int]], list[str]]:
-        """For each opened tensor the rows of its elements and intermediate steps; and notes for the caption."""
-        tables, shown = CURRENT.tables, set[int]()
-        rows_of, notes = dict[TensorNode, list[int]](), list[str]()
+    def _open_rows(self, chosen: Sequence[TensorNode]) -> dict[TensorNode, list[int]]:
+        """For each opened tensor the rows of its elements and intermediate steps."""
+        tables, shown, rows_of = CURRENT.tables, set[int](), dict[TensorNode, list[int]]()
         for node in chosen:
             unfolding, own_rows, elements = tables.unfolded[node], set[int](), 0
             for row in map(int, unfolding.rows.reshape(-1)):
@@ -256,8 +252,8 @@ class TensorDrawing:
             rows_of[node] = sorted(own_rows)
             if elements < node.size:
                 name = node.given_name or "a tensor"
-                notes.append(f"{elements:,} of the {node.size:,} elements of {name} are shown.")
-        return {node: rows for node, rows in rows_of.items() if rows}, notes
+                self.notes.append(f"{elements:,} of the {node.size:,} elements of {name} are shown.")
+        return {node: rows for node, rows in rows_of.items() if rows}
 
     # --- arrows ---
 
@@ -275,14 +271,12 @@ class TensorDrawing:
                     flat_index_of = CURRENT.tables.unfolded[source].flat_index_of
                     elements = (row for row in self.rows[source] if flat_index_of(row) is not None)
                     bundles.update((self.box_of[row], target) for row in elements)
-                elif source in self.place and self.folder.box(self.place[source]) != target:
-                    shown_position = position if _is_ordered(node) else None
-                    start = self.folder.box(self.place[source])
-                    if not {start, target}.isdisjoint(self.folder.scopes()):
+                elif source in self.place and (start := self.folder.box(self.place[source])) != target:
+                    if {start, target} & self.folder.scopes().keys():
                         bundles[start, target] += 1
-                        continue
-                    name = f"edge-{start}-{target}-{number}-{position}"
-                    arrows.append(Arrow(name, start, target, "", shown_position))
+                    else:
+                        name = f"edge-{start}-{target}-{number}-{position}"
+                        arrows.append(Arrow(name, start, target, "", position if _is_ordered(node) else None))
         return arrows + bundle_arrows(bundles)
 
     def _scalar_arrows(self, row: int, bundles: Counter[tuple[str, str]]) -> Iterator[Arrow]:
@@ -301,8 +295,9 @@ def tensor_scene(what: Any, options: DrawOptions, open_tensors: Any) -> Scene:
     """The scene of these tensors and their ancestors; by default a large one is summarised to a screenful."""
     results = [what] if isinstance(what, TensorNode) else list(what)
     check_tensors("draw", results)
-    full_scene = TensorDrawing(results, options, open_tensors).scene()
-    if len(full_scene.boxes) <= FEW or options.fold is not None or options.most is not None or open_tensors:
+    drawing = TensorDrawing(results, options, open_tensors)
+    full_scene = drawing.scene()
+    if options.fold is not None or options.most is not None or drawing.rows:
         return full_scene
     for most in (FEW, SCREENFUL):
         if len(full_scene.boxes) <= most:
@@ -385,6 +380,4 @@ def _rows_within(tables: Tables, row: int, first: int, end: int) -> set[int]:
 
 def _is_ordered(node: TensorNode) -> bool:
     """Whether arrows show the order of its sources: of a LinearNode only those of a difference."""
-    if isinstance(node, LinearNode):
-        return node.op == OpType.sub
-    return len(node.sources) > 1
+    return node.op == OpType.sub if isinstance(node, LinearNode) else len(node.sources) > 1
