@@ -9,26 +9,24 @@ operands (`add([x, y, z])`), and an index that chooses one of several results (`
 from __future__ import annotations
 
 import ast
-import difflib
-import inspect
 import linecache
 import re
 import unicodedata
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, NoReturn
 
 from ..core.catalogue import softmax
 from ..core.compositions import COMPOSITIONS
+from ..core.did_you_mean import suggest
 from ..core.number import shortened
-from ..core.rules import RULES, Rule
+from ..core.rules import RULES
 from ..errors import ExpressionError, NaiveGraphError
 from ..graph.node_factory import CURRENT
 from ..graph.nodes import Constant, Node, Variable
 
-# The longest text that is read, and the longest one whose nodes know where in it they were written (see _build_part).
-MOST_CHARACTERS, MOST_LOCATED = 100_000, 2_000
+MOST_CHARACTERS = 100_000
 FILE_NAME = "the expression"  # in tracebacks and linecache
 OPERATORS: dict[type, str] = {
     ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.Pow: "pow", ast.Gt: "greater", ast.Lt: "less",
@@ -76,7 +74,7 @@ def read(text: str, values: Mapping[str, float] | None = None) -> Node:
     tree, graph_tables = _parse_text(text), CURRENT.tables
     mark = graph_tables.mark()
     try:
-        return ExpressionReader(text, dict(values or {})).read(tree)
+        return ExpressionReader(text, values or {}).read(tree)
     except BaseException:
         graph_tables.cut(mark, "was cut back: the expression could not be read")
         raise
@@ -144,7 +142,7 @@ def _explain_error(error: SyntaxError, text: str) -> str:
 class ExpressionReader:
     """Builds graph nodes from a Python syntax tree; holds the text, the names' values, and the Variables made."""
 
-    def __init__(self, text: str, values: dict[str, float]) -> None:
+    def __init__(self, text: str, values: Mapping[str, float]) -> None:
         self.text = text
         self.values = {unicodedata.normalize("NFKC", name): value for name, value in values.items()}
         self.variables: dict[str, Variable] = {}
@@ -161,28 +159,23 @@ class ExpressionReader:
         return result
 
     def _walk(self, tree: ast.expr) -> Any:
-        """Build a tree in postorder, left to right, with an explicit stack instead of recursion."""
-        stack: list[tuple[Make | None, int, ast.expr]] = [(None, 0, tree)]
-        results: list[Any] = []
-        while stack:
-            make, count, part = stack.pop()
-            if make is None:
-                inner, make = self._split_part(part)
-                stack.append((make, len(inner), part))
-                stack.extend((None, 0, child) for child in reversed(inner))
-            else:
-                first = len(results) - count
-                results[first:] = [self._build_part(part, make, results[first:])]
-        return results[0]
+        """Build a tree in postorder, left to right, without recursion."""
+        waiting, order = [tree], list[tuple[ast.expr, list[ast.expr], Make]]()
+        while waiting:
+            part = waiting.pop()
+            operands, make = self._split_part(part)
+            order.append((part, operands, make))
+            waiting += operands
+        built: dict[ast.expr, Any] = {}
+        for part, operands, make in reversed(order):
+            built[part] = self._build_part(part, make, [built[operand] for operand in operands])
+        return built[tree]
 
     def _build_part(self, part: ast.expr, make: Make, inner: list[Any]) -> Any:
         """Build one part of the tree from its operands.
 
-        In a text of at most MOST_LOCATED characters the call is compiled with the part's position, so that the
-        node knows where in the text it was written. In a longer one this would take too long.
+        The call is compiled with the part's position, so that the node knows where in the text it was written.
         """
-        if len(self.text) > MOST_LOCATED:
-            return make(inner)
         call = ast.parse("make(inner)", mode="eval")
         for node in ast.walk(call):
             ast.copy_location(node, part)
@@ -195,9 +188,8 @@ class ExpressionReader:
                 return [], lambda _: self._number(part, value)
             case ast.Name(id=name):
                 return [], lambda _: self._variable(part, name)
-            case ast.UnaryOp(op=ast.UAdd() | ast.USub() as op, operand=ast.Constant(value=value)) if _is_number(value):
-                # -2 is one Constant, not neg(2)
-                return [], lambda _: self._number(part, value, isinstance(op, ast.USub))
+            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=value)) if type(value) in (int, float):
+                return [], lambda _: self._number(part, -value)  # -2 is one Constant, not neg(2)
             case ast.UnaryOp(op=ast.UAdd(), operand=operand):
                 return [operand], lambda made: made[0]
             case ast.UnaryOp(op=ast.USub(), operand=operand):
@@ -219,10 +211,10 @@ class ExpressionReader:
                 return [results], lambda made: self._choose_entry(part, made[0], index)
         return self._refuse(part, part)
 
-    def _number(self, part: ast.expr, value: object, minus: bool = False) -> Constant:
+    def _number(self, part: ast.expr, value: Any) -> Constant:
         try:
-            return Constant(-value if minus else value)  # type: ignore[operator, arg-type]
-        except (NaiveGraphError, TypeError):
+            return Constant(value)
+        except NaiveGraphError:
             self._fail(f"{self._quote_part(part)} is not a real number that a float can hold", part, ALLOWED_SYNTAX)
 
     def _variable(self, part: ast.expr, name: str) -> Variable:
@@ -241,33 +233,16 @@ class ExpressionReader:
         self._fail(f"'{name}' has no value", part, f"Give it one: {name}={constants.get(name, '1')}.")
 
     def _call_function(self, part: ast.expr, name: str, operands: list[Any]) -> Any:
-        function = self.functions[name]
-        self._check_operands(part, name, function, operands)
         try:
-            return function(*operands)
+            return self.functions[name](*operands)
         except NaiveGraphError as error:
             self._fail(f"'{name}' cannot be applied", part, str(error))
 
     def _check_function(self, part: ast.expr, name: str) -> str:
         if name not in self.functions:
-            matches = difflib.get_close_matches(name, self.functions, 1)
-            guess = ALIASES.get(name) or (matches[0] if matches else None)
-            self._fail(f"There is no function '{name}'", part, f"Did you mean '{guess}'?" if guess else ALLOWED_SYNTAX)
+            hint = suggest(ALIASES.get(name, name), self.functions, "Did you mean {!r}?")
+            self._fail(f"There is no function '{name}'", part, hint or ALLOWED_SYNTAX)
         return name
-
-    def _check_operands(self, part: ast.expr, name: str, function: Callable[..., Any], operands: list[Any]) -> None:
-        """Raise ExpressionError for a list where none is taken, or for a wrong number of operands."""
-        takes_list = function is softmax or (isinstance(function, Rule) and function.arity is None)
-        lists = [operand for operand in operands if isinstance(operand, list)]
-        if lists and not (takes_list and len(operands) == 1 and _is_flat(lists[0])):
-            self._fail(f"'{name}' is given a list", part, f"Write {_usage(name, function)}.")
-        if function is softmax and not lists:
-            self._fail("'softmax' takes a list", part, "Write softmax([x, y])[0].")
-        try:
-            inspect.signature(function).bind(*operands)
-        except TypeError:
-            count = "1 operand" if len(operands) == 1 else f"{len(operands)} operands"
-            self._fail(f"'{name}' cannot take {count}", part, f"Write {_usage(name, function)}.")
 
     def _choose_entry(self, part: ast.expr, results: Any, index: object) -> Any:
         if isinstance(results, list) and type(index) is int and index < len(results):
@@ -290,23 +265,6 @@ class ExpressionReader:
 
     def _quote_part(self, part: ast.expr) -> str:
         """The source of a part, in quotes and shortened, for a message."""
-        line = self.text.encode()
-        text = line[part.col_offset : part.end_col_offset].decode()
+        text = ast.get_source_segment(self.text, part) or ""
         text = text if len(text) <= 40 else f"{text[:36]}..."
         return text if text[0] in "'\"" else f"'{text}'"
-
-
-def _is_number(value: object) -> bool:
-    return type(value) in (int, float)
-
-
-def _is_flat(operands: Sequence[Any]) -> bool:
-    return bool(operands) and not any(isinstance(operand, list) for operand in operands)
-
-
-def _usage(name: str, function: Callable[..., Any]) -> str:
-    if isinstance(function, Rule):
-        return function.usage()
-    if function is softmax:
-        return "softmax([x, y])[0]"
-    return f"{name}({', '.join(inspect.signature(function).parameters)})"
