@@ -14,7 +14,7 @@ from .import_model import parse_sizes
 from .sequential import read_program
 
 
-def show_altitudes(file: Path, size: Sequence[str], data: Path | None, output: Path, opened: bool) -> int:
+def show_altitudes(file: Path, size: Sequence[str], data: Path | None, output: Path, opened: bool) -> None:
     """Write the page of an ONNX file (.onnx), a saved Sequential (.npz), or a program in the sequential language.
 
     data: samples, a .npy file, or a .npz file with the arrays `data` and `labels`.
@@ -26,7 +26,6 @@ def show_altitudes(file: Path, size: Sequence[str], data: Path | None, output: P
     print(page.told)
     page.save(output)
     report_file(output, opened)
-    return 0
 
 
 def _model(path: Path, sizes: Sequence[str]) -> Any:

@@ -37,7 +37,7 @@ from ..errors import CommandError, LessonError
 ASSESSED_TEXT = "In this course answers give marks: naive-graph tiny start writes no earlier parts of tiny.py.\n"
 
 
-def new(folder: Path, names: Sequence[str], renew: bool, marked: Sequence[str] | None) -> int:
+def new(folder: Path, names: Sequence[str], renew: bool, marked: Sequence[str] | None) -> None:
     """Write a course: its file, the teacher's notebooks, the students', and notes on each lesson.
 
     marked: None for a course with hints and solutions; else the lessons that stand behind --assessed.
@@ -83,7 +83,6 @@ def new(folder: Path, names: Sequence[str], renew: bool, marked: Sequence[str] |
     print(f"      naive-graph class collect ZIP {submitted}")
     print(f"      (or put each notebook at {submitted}/STUDENT/LESSON/LESSON.ipynb),")
     print(f"      naive-graph class grade {submitted}")
-    return 0
 
 
 def _find_package_notebook(notebooks: dict[str, Any], lesson: Lesson) -> Any:
@@ -172,14 +171,13 @@ def collect_zip(file: Path, folder: Path, lesson: str, renew: bool) -> int:
     return 0 if collect(_course_of_submissions(folder), file, lesson, renew, print) else 1
 
 
-def export(system: str, lesson: str, folder: Path) -> int:
+def export(system: str, lesson: str, folder: Path) -> None:
     """Write a lesson as an autograder of another system (Gradescope)."""
     course = read_course(folder)
     path = folder / f"{system}-{resolve_lesson(course, lesson)}.zip"
     write_atomically(path, build_autograder(course, resolve_lesson(course, lesson)), LessonError)
     print(f"written: {path}")
     print("next: put a wheel of naive_graph into it, beside setup.sh, and upload it as the autograder's ZIP")
-    return 0
 
 
 def _course_of_submissions(submitted: Path) -> Course:
@@ -210,12 +208,11 @@ def check_exercise(file: Path) -> int:
     return 1 if undetected else 0
 
 
-def start_exercise(file: Path) -> int:
+def start_exercise(file: Path) -> None:
     """Write an exercise to begin with."""
     for path in new_exercise(file):
         print(f"written: {path}")
     print(f"next: edit both; naive-graph class check-exercise {file}")
-    return 0
 
 
 def _write_results(course: Course, results: list[Result]) -> bool:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..errors import CommandError, ExpressionError
+from ..errors import CommandError, ExpressionError, NaiveGraphError
 from ..graph.formatting import wrap_to_terminal
 from ..graph.graph import Graph
 from ..graph.nodes import Constant, Node, is_leaf_variable
@@ -17,11 +17,13 @@ from ..views.drawing.picture import FORMS, checked_path
 from .expression import read
 from .serving import browse
 
+NO_ASSIGNMENT = "is no number for a name. Write it like x=6, and quote the expression."
 
-def draw_expression(expression: str, values: Sequence[str], output: Path, opened: bool, **wishes: Any) -> int:
+
+def draw_expression(expression: str, values: Sequence[str], output: Path, opened: bool, **wishes: Any) -> None:
     """Parse, evaluate, differentiate and draw an expression; print its formula, value and gradients."""
     checked_path(output, "A picture", FORMS, CommandError)  # before anything is printed
-    assignments = parse_assignments(values)
+    assignments = parse_pairs(values, float, NO_ASSIGNMENT, ExpressionError)
     with Graph.scratch(), warnings.catch_warnings(record=True) as caught_warnings:
         warnings.simplefilter("always")
         f = read(expression, assignments)
@@ -34,7 +36,6 @@ def draw_expression(expression: str, values: Sequence[str], output: Path, opened
         # Where it was written is a line of this program, which says nothing to the reader.
         print(wrap_to_terminal(f"note: {re.split(', (?:written|made) on ', str(note.message))[0]}"))
     report_file(output, opened)
-    return 0
 
 
 def report_file(output: Path, opened: bool) -> None:
@@ -44,19 +45,19 @@ def report_file(output: Path, opened: bool) -> None:
         browse(output.resolve().as_uri())
 
 
-def parse_assignments(given: Sequence[str]) -> dict[str, float]:
-    """{"x": 6.0} for ["x=6"]."""
-    values: dict[str, float] = {}
-    for word in given:
-        name, equals, number = (part.strip() for part in word.partition("="))
-        if not equals or not name.isidentifier():
-            raise ExpressionError(f"'{word}' is not a value for a name. Write it like x=6, and quote the expression.")
+def parse_pairs(
+    words: Sequence[str], convert: Callable[[str], Any], problem: str, error: type[NaiveGraphError]
+) -> dict[str, Any]:
+    """{"x": 6.0} for ["x=6"]. convert: makes a value of its text, or raises ValueError. problem: what an error says."""
+    values: dict[str, Any] = {}
+    for word in words:
+        name, _, text = (part.strip() for part in word.rpartition("="))
         if name in values:
-            raise ExpressionError(f"'{name}' is given two values. Keep one.")
+            raise error(f"'{name}' is given two values. Keep one.")
         try:
-            values[name] = float(number)
+            values[name] = convert(text if name else "")
         except ValueError:
-            raise ExpressionError(f"'{word}': {number!r} is not a number. Write it like {name}=6.") from None
+            raise error(f"'{word}' {problem}") from None
     return values
 
 

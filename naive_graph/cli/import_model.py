@@ -10,14 +10,14 @@ from typing import Any
 from ..core.optional_deps import door
 from ..errors import CommandError
 from ..views.drawing.picture import FORMS, checked_path
-from .draw import report_file
+from .draw import parse_pairs, report_file
 
 FROZEN = (".pb", ".pbtxt")  # as TensorFlow's graphs are called
 
 
 def import_model(
     file: Path, size: Sequence[str], known: Sequence[str], output: Path, opened: bool, **wishes: Any
-) -> int:
+) -> None:
     """Print a summary of a model file, and draw it.
 
     Raises ImportModelError, after printing, for what is not supported.
@@ -40,7 +40,6 @@ def import_model(
     picture = draw([*network.with_sizes().outputs.values()], grads=False, **wishes)
     picture.save(output)
     report_file(output, opened)
-    return 0
 
 
 def _read_onnx(path: Path, sizes: Mapping[str, int], values: Mapping[str, Any]) -> Any:
@@ -61,27 +60,18 @@ def _read_tensorflow(path: Path, sizes: Mapping[str, int]) -> Any:
     return make_network(content, path.stem, sizes)
 
 
-def parse_sizes(given: Sequence[str]) -> dict[str, int]:
+def parse_sizes(words: Sequence[str]) -> dict[str, int]:
     """{"batch": 4} for ["batch=4"]."""
-    sizes: dict[str, int] = {}
-    for word in given:
-        name, equals, number = (part.strip() for part in word.rpartition("="))
-        if not equals or not number.isdecimal() or not 0 < int(number) < 2**31:
-            raise CommandError(f"'{word}' is no size for a name. Write it like batch=4.")
-        sizes[name] = int(number)
-    return sizes
+    return parse_pairs(words, _parse_size, "is no size for a name. Write it like batch=4.", CommandError)
 
 
-def parse_known_values(given: Sequence[str]) -> dict[str, Any]:
+def _parse_size(text: str) -> int:
+    if not 0 < int(text) < 2**31:
+        raise ValueError
+    return int(text)
+
+
+def parse_known_values(words: Sequence[str]) -> dict[str, Any]:
     """{"sr": 16000} for ["sr=16000"]; a value is a number, true, false, or a list of them."""
-    values: dict[str, Any] = {}
-    for word in given:
-        name, equals, text = (part.strip() for part in word.rpartition("="))
-        try:
-            value = json.loads(text)
-        except ValueError:
-            value = None
-        if not equals or not isinstance(value, (bool, int, float, list)):
-            raise CommandError(f"'{word}' is no value for an input. Write it like sr=16000, or shape=[1,80].")
-        values[name] = value
-    return values
+    problem = "is no value for an input. Write it like sr=16000, or shape=[1,80]."
+    return parse_pairs(words, json.loads, problem, CommandError)

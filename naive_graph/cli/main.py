@@ -1,5 +1,7 @@
 """The entry point of `naive-graph`: parse the command line (commands.toml), run a command, return its exit code.
 
+A command's function returns its exit code, or nothing: it worked.
+
 0: it worked. 1: it was understood, but could not be done; one line on the error
 stream says why and what to do. 2: the command line has a mistake, and the line
 says which. 130: Ctrl-C.
@@ -13,12 +15,12 @@ import re
 import sys
 import tomllib
 from collections.abc import Sequence
-from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from textwrap import fill
 from typing import Any, NoReturn
 
+from ..core.did_you_mean import suggest
 from ..core.optional_deps import door
 from ..core.version import __version__
 from ..errors import CommandError, ExpressionError, NaiveGraphError, OperatorNameError
@@ -105,19 +107,18 @@ def _run(words: list[str]) -> int:
         unknown_words = [word for word in unknown_words if word.startswith("-")]
     if unknown_words:
         options.parser.error(f"{' '.join(unknown_words)!r} is not understood")
-    if options.command == "sequential" and options.output and not options.expand:
+    if "expand" in options and options.output and not options.expand:
         options.parser.error("-o is of --expand")
-    if options.command is None:
-        options.parser.print_help()
-        return 0
     arguments = vars(options)
-    file, name = arguments.pop("runs").split(".")
-    for ours in ("command", "part", "parser"):
-        arguments.pop(ours, None)
+    parser, runs = arguments.pop("parser"), arguments.pop("runs")
+    if runs is None:
+        parser.print_help()
+        return 0
+    file, name = runs.split(".")
     with door(f"`{PROGRAM} {file.partition('.')[0]}` needs", "site" if file.startswith("site") else "all"):
         command = import_module(f"..{file}", __name__)
-    code: int = getattr(command, name)(**arguments)
-    return code
+    code: int | None = getattr(command, name)(**arguments)
+    return code or 0
 
 
 class _Parser(argparse.ArgumentParser):
@@ -125,9 +126,8 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         wrong = re.match(r".*invalid choice: '(.*?)' \(choose from (.*)\)", message)
-        near = get_close_matches(wrong[1], re.findall(r"[\w-]+", wrong[2]), 1) if wrong else []
-        if wrong and near:
-            message = f"there is no {wrong[1]!r}. Did you mean {near[0]!r}?"
+        if wrong and (near := suggest(wrong[1], re.findall(r"[\w-]+", wrong[2]))):
+            message = f"there is no {wrong[1]!r}.{near}"
         line = f"{PROGRAM}: {' '.join(message.split()).rstrip('.')}. See: {self.prog} --help".replace("?.", "?")
         self.exit(2, f"{_wrap_for_terminal(line)}\n")
 
@@ -138,13 +138,13 @@ def build_parser() -> argparse.ArgumentParser:
     about = "A computation graph of single numbers that can be looked at from every side."
     parser = _Parser(PROGRAM, description=about, epilog=table["notes"], formatter_class=_Help)
     parser.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
-    parser.set_defaults(parser=parser)
-    _add_commands(parser, table["commands"], dest="command")
+    parser.set_defaults(parser=parser, runs=None)
+    _add_commands(parser, table["commands"], required=False)
     return parser
 
 
-def _add_commands(parser: argparse.ArgumentParser, table: dict[str, Any], **how: Any) -> None:
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", **how)
+def _add_commands(parser: argparse.ArgumentParser, table: dict[str, Any], required: bool) -> None:
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=required)
     for name, command_spec in table.items():
         says, notes = command_spec["says"], command_spec.get("notes", "")
         description_text = f"{says[0].upper()}{says[1:]}."
@@ -157,7 +157,7 @@ def _add_commands(parser: argparse.ArgumentParser, table: dict[str, Any], **how:
                 option["type"] = TYPES[option["type"]]
             subparser.add_argument(*flags.split(), **option)
         if "commands" in command_spec:
-            _add_commands(subparser, command_spec["commands"], dest="part", required=True)
+            _add_commands(subparser, command_spec["commands"], required=True)
 
 
 def _fold(text: str) -> Any:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 
-def show_operators(name: str | None) -> int:
+def show_operators(name: str | None) -> None:
     """Print the table, or the operators with this name here, in ONNX or in TensorFlow, in any case."""
     from ..tensor.operators.describe import describe_operator, list_operators
     from ..tensor.operators.table import operators
 
     print(list_operators() if name is None else "\n\n".join(map(describe_operator, _find_operators(name, operators()))))
-    return 0
 
 
 def _find_operators(name: str, table: Any) -> list[Any]:

@@ -16,7 +16,7 @@ ESTIMATED_PAGES = 520  # for the progress bar: their number is known only when a
 
 def make_site(
     output: Path, playground: str | bool | None, lite: bool, url: str, served: bool, port: int | None, opened: bool
-) -> int:
+) -> None:
     """Write the site into a folder; if `served`, serve it on localhost until Ctrl-C."""
     parts = Path(playground) if isinstance(playground, str) else None
     if lite:
@@ -29,4 +29,3 @@ def make_site(
     print(wrap_to_terminal(f"written: {count} pages. {next_step}"))
     if served:
         serve(output, port, "site", opened)
-    return 0

@@ -9,10 +9,9 @@ from ..classroom.tiny import check_parts, start_tiny
 from ..errors import LessonError
 
 
-def start(lesson: int, file: Path) -> int:
+def start(lesson: int, file: Path) -> None:
     """Write tiny.py as it is at the start of a lesson; never overwrites."""
     print(start_tiny(lesson, file))
-    return 0
 
 
 def check(lesson: int, file: Path) -> int:

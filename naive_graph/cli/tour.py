@@ -26,7 +26,7 @@ RATE = 0.01
 
 @dataclass(frozen=True)
 class Problem:
-    """A function to minimise, with reference values for some steps.
+    """A function to minimise, with reference values for some steps (tour.toml).
 
     build: makes the graph; gives the result and the Variables to move.
     known: for some steps the value of the function and of each Variable, before the update.
@@ -34,10 +34,10 @@ class Problem:
     """
 
     name: str
-    title: str
     build: Callable[[], tuple[Node, list[Variable]]]
+    title: str
     steps: int
-    known: dict[int, tuple[str, ...]]
+    known: dict[str, tuple[str, str]]
     final: str
     lesson: str
 
@@ -54,15 +54,8 @@ def build_valley() -> tuple[Node, list[Variable]]:
     return 0.5 * x**2 + x * y + 0.5 * y**2 - 2 * x - 2 * y, [x, y]
 
 
-def _problem(build: Callable[[], tuple[Node, list[Variable]]]) -> Problem:
-    """The problem of the function that this builds, with what `tour.toml` knows of it."""
-    problems_table = tomllib.loads(Path(__file__).with_name("tour.toml").read_text(encoding="utf-8"))
-    name = build.__name__.removeprefix("build_")
-    reference = {int(step): tuple(values) for step, values in problems_table[name].pop("known").items()}
-    return Problem(name, build=build, known=reference, **problems_table[name])
-
-
-LOG, VALLEY = map(_problem, (build_log, build_valley))
+TABLE = tomllib.loads(Path(__file__).with_name("tour.toml").read_text(encoding="utf-8"))
+PROBLEMS = [Problem("log", build_log, **TABLE["log"]), Problem("valley", build_valley, **TABLE["valley"])]
 
 
 def tour(out: Path) -> int:
@@ -74,7 +67,7 @@ def tour(out: Path) -> int:
     out.mkdir(parents=True, exist_ok=True)
     print(wrap_to_terminal("Two functions, as graphs of single numbers, walked downhill by their gradients."))
     print(wrap_to_terminal('"ok": the number is the known one, to one unit in its fifteenth digit.'))
-    wrong = sum(run_problem(problem, number, out) for number, problem in enumerate((LOG, VALLEY), 1))
+    wrong = sum(run_problem(problem, number, out) for number, problem in enumerate(PROBLEMS, 1))
     if wrong:
         print(f"\nNumbers that are not the known ones: {wrong}, marked WRONG above. Please report this.")
         return 1
@@ -143,14 +136,14 @@ def _print_comparison(problem: Problem, history: History, variables: list[Variab
     names, wrong = [str(variable.name) for variable in variables], 0
     print(f"  {'step':>5}  {'':>3}  {'this run':>18}  {'known':>18}")
     for step, (known_f, known_x) in problem.known.items():
-        wrong += _print_line(step, "f", history["f"][step], known_f)
-        wrong += sum(_print_line(step, name, history[name][step], known_x) for name in names)
+        wrong += _print_line(step, "f", history["f"][int(step)], known_f)
+        wrong += sum(_print_line(step, name, history[name][int(step)], known_x) for name in names)
     for variable in variables:
         wrong += _print_line("final", str(variable.name), variable.value or 0.0, problem.final)
     return wrong
 
 
-def _print_line(step: int | str, name: str, value: float, reference: str) -> bool:
+def _print_line(step: str, name: str, value: float, reference: str) -> bool:
     is_met = agrees(value, reference)
     print(f"  {step:>5}  {name:>3}  {value:>18.15g}  {reference:>18}  {'ok' if is_met else 'WRONG'}")
     return not is_met

@@ -80,9 +80,8 @@ def test_a_tour_leaves_the_graph_as_it_was(taken):
 
 
 def test_a_number_that_is_off_is_marked_and_fails_the_tour(tmp_path, monkeypatch, capsys):
-    short = replace(tour.LOG, steps=2, known={1: ("2.3975649402", "6.0018181818")}, final="7")
-    monkeypatch.setattr(tour, "LOG", short)
-    monkeypatch.setattr(tour, "VALLEY", short)
+    short = replace(tour.PROBLEMS[0], steps=2, known={"1": ("2.3975649402", "6.0018181818")}, final="7")
+    monkeypatch.setattr(tour, "PROBLEMS", [short, short])
     assert main(["tour", "--out", str(tmp_path)]) == 1
     assert "not the known ones: 6, marked WRONG" in capsys.readouterr().out
 
