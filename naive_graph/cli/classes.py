@@ -43,8 +43,6 @@ def new(folder: Path, names: Sequence[str], renew: bool, marked: Sequence[str] |
     marked: None for a course with hints and solutions; else the lessons that stand behind --assessed.
     """
     names, is_assessed = [*names, *(marked or ())], marked is not None
-    if folder.exists() and not folder.is_dir():
-        raise LessonError(f"{folder} is a file. Give a folder, or a name that is free.")
     lessons = lessons_of_the_package()
     package_notebooks = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in lessons}
     if not (folder / FILE).exists():
@@ -61,17 +59,16 @@ def new(folder: Path, names: Sequence[str], renew: bool, marked: Sequence[str] |
     for note in sorted(lessons[0].parent.glob("notes/*.md")):
         _write_once(folder / "notes" / note.name, note.read_text(encoding="utf-8"), renew)
     for name, lesson in course.lessons.items():
-        source = course.source(name)
-        if package_notebook := _find_package_notebook(package_notebooks, lesson):
-            _write_once(source, _notebook_json(make_teacher_notebook(package_notebook, lesson.points)), renew)
-        elif not source.exists():
+        source, notebook = course.source(name), _find_package_notebook(package_notebooks, lesson)
+        if notebook is None and not source.exists():
             exercises = [point for point in lesson.points if point not in lesson.predictions and not graded_part(point)]
             if not lesson.points.keys() - {*lesson.predictions}:
                 available = ", ".join(package_notebooks)
                 hint = f"There are: {available}. Or give points to exercises, and a notebook is made of them."
                 raise LessonError(f"{folder / FILE}: there is no lesson {name!r}, and no {source}. {hint}")
-            composed = make_teacher_notebook(compose_lesson(name, exercises), lesson.points)
-            _write_once(source, _notebook_json(composed), renew)
+            notebook = compose_lesson(name, exercises)
+        if notebook is not None:
+            _write_once(source, _notebook_json(make_teacher_notebook(notebook, lesson.points)), renew)
         _write_release(course, lesson, renew)
         try:
             read_task(course, lesson)
@@ -150,20 +147,17 @@ def grade(folder: Path, trust: bool, student: str) -> int:
         except KeyboardInterrupt:
             print("\nWhat was graded is kept: the same command goes on from there.", file=sys.stderr)
             raise
-        if student:
-            return _print_answers(results)
-        complete = _write_results(course, results)
+        complete = _print_answers(results) if student else _write_results(course, results)
     return 0 if complete and not any(result.ungraded for result in results) else 1
 
 
-def _print_answers(results: list[Result]) -> int:
-    """Print every answer's points and message; 1 if a point is missing, or if something could not be graded."""
+def _print_answers(results: list[Result]) -> bool:
+    """Print every answer's points and message; False if a point is missing."""
     for result in results:
         for answer in result.answers:
             print(f"\n{result.lesson}, {answer['exercise']}: {answer['points']:g} of {answer['of']:g}")
             print(translate(answer["message"]))
-    complete = all(answer["points"] >= answer["of"] for result in results for answer in result.answers)
-    return 0 if complete and not any(result.ungraded for result in results) else 1
+    return all(answer["points"] >= answer["of"] for result in results for answer in result.answers)
 
 
 def collect_zip(file: Path, folder: Path, lesson: str, renew: bool) -> int:

@@ -105,11 +105,9 @@ def _write_newer_copy(copy: Path, current: bytes) -> Path:
 def _read_record(folder: Path) -> dict[str, str]:
     """Name -> digest of what was handed out last; empty if the record is gone or spoilt."""
     try:
-        record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        return dict(json.loads((folder / RECORD).read_text(encoding="utf-8")))
+    except (OSError, TypeError, ValueError):
         return {}
-    entries = record.items() if isinstance(record, dict) else ()
-    return {name: digest for name, digest in entries if isinstance(digest, str)}
 
 
 def _digest(content: bytes) -> str:

@@ -73,9 +73,7 @@ def read_program(name: str) -> str:
             return sys.stdin.buffer.read(most).decode("utf-8-sig")
         with open(name, "rb") as file:
             return file.read(most).decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        says = f"byte {error.start + 1} is no letter in UTF-8. Is it a text? Then save it as UTF-8."
-        raise SequentialError("BAD_FILE", says, "the input" if name == "-" else name) from None
-    except (OSError, ValueError) as error:  # ValueError: a name with a null character
+    except (OSError, ValueError) as error:  # ValueError: it is no text, or its name has a null character
         why = getattr(error, "strerror", None) or error
-        raise SequentialError("BAD_FILE", f"it cannot be read: {why}. Look at its name and its folder.", name) from None
+        says = f"it cannot be read: {why}. Look at its name and its folder, and save it as UTF-8."
+        raise SequentialError("BAD_FILE", says, "the input" if name == "-" else name) from None
