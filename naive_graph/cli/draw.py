@@ -17,13 +17,11 @@ from ..views.drawing.picture import FORMS, checked_path
 from .expression import read
 from .serving import browse
 
-NO_ASSIGNMENT = "is no number for a name. Write it like x=6, and quote the expression."
-
 
 def draw_expression(expression: str, values: Sequence[str], output: Path, opened: bool, **wishes: Any) -> None:
     """Parse, evaluate, differentiate and draw an expression; print its formula, value and gradients."""
     checked_path(output, "A picture", FORMS, CommandError)  # before anything is printed
-    assignments = parse_pairs(values, float, NO_ASSIGNMENT, ExpressionError)
+    assignments = parse_assignments(values)
     with Graph.scratch(), warnings.catch_warnings(record=True) as caught_warnings:
         warnings.simplefilter("always")
         f = read(expression, assignments)
@@ -45,19 +43,28 @@ def report_file(output: Path, opened: bool) -> None:
         browse(output.resolve().as_uri())
 
 
+def parse_assignments(words: Sequence[str]) -> dict[str, float]:
+    """{"x": 6.0} for ["x=6"]."""
+    return parse_pairs(words, float, _no_assignment)
+
+
+def _no_assignment(word: str) -> ExpressionError:
+    return ExpressionError(f"'{word}' is no number for a name. Write it like x=6, and quote the expression.")
+
+
 def parse_pairs(
-    words: Sequence[str], convert: Callable[[str], Any], problem: str, error: type[NaiveGraphError]
+    words: Sequence[str], convert: Callable[[str], Any], fail: Callable[[str], NaiveGraphError]
 ) -> dict[str, Any]:
-    """{"x": 6.0} for ["x=6"]. convert: makes a value of its text, or raises ValueError. problem: what an error says."""
+    """{"x": 6.0} for ["x=6"]. convert: makes a value of its text, or raises ValueError. fail: the error of a word."""
     values: dict[str, Any] = {}
     for word in words:
         name, _, text = (part.strip() for part in word.rpartition("="))
         if name in values:
-            raise error(f"'{name}' is given two values. Keep one.")
+            raise CommandError(f"'{name}' is given two values. Keep one.")
         try:
             values[name] = convert(text if name else "")
         except ValueError:
-            raise error(f"'{word}' {problem}") from None
+            raise fail(word) from None
     return values
 
 

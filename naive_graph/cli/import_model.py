@@ -26,7 +26,8 @@ def import_model(
     from ..views.drawing.draw import draw
 
     checked_path(output, "A picture", FORMS, CommandError)
-    sizes, values = parse_sizes(size), parse_known_values(known)
+    # A known value is a number, true, false, or a list of them.
+    sizes, values = parse_sizes(size), parse_pairs(known, json.loads, _no_known_value)
     is_frozen = file.suffix.lower() in FROZEN
     if is_frozen and values:
         raise CommandError("--known is for the inputs of ONNX files. In a graph of TensorFlow, let it be a Const.")
@@ -62,7 +63,7 @@ def _read_tensorflow(path: Path, sizes: Mapping[str, int]) -> Any:
 
 def parse_sizes(words: Sequence[str]) -> dict[str, int]:
     """{"batch": 4} for ["batch=4"]."""
-    return parse_pairs(words, _parse_size, "is no size for a name. Write it like batch=4.", CommandError)
+    return parse_pairs(words, _parse_size, _no_size)
 
 
 def _parse_size(text: str) -> int:
@@ -71,7 +72,9 @@ def _parse_size(text: str) -> int:
     return int(text)
 
 
-def parse_known_values(words: Sequence[str]) -> dict[str, Any]:
-    """{"sr": 16000} for ["sr=16000"]; a value is a number, true, false, or a list of them."""
-    problem = "is no value for an input. Write it like sr=16000, or shape=[1,80]."
-    return parse_pairs(words, json.loads, problem, CommandError)
+def _no_size(word: str) -> CommandError:
+    return CommandError(f"'{word}' is no size for a name. Write it like batch=4.")
+
+
+def _no_known_value(word: str) -> CommandError:
+    return CommandError(f"'{word}' is no value for an input. Write it like sr=16000, or shape=[1,80].")

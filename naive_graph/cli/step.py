@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from ..errors import CommandError, ExpressionError
+from ..errors import CommandError
 from ..graph.formatting import wrap_to_terminal
 from ..graph.graph import Graph
 from ..graph.nodes import Constant
@@ -17,7 +17,7 @@ from ..views.steps.record import step
 from ..views.steps.recording import Participants
 from ..views.steps.step import Step
 from ..views.steps.steps import Steps
-from .draw import NO_ASSIGNMENT, parse_pairs, report_file
+from .draw import parse_assignments, report_file
 from .expression import read
 
 HELP = "right, Enter: next   left: back   Home, End: ends   b: next contribution   a number, Enter: go there   q: leave"
@@ -31,7 +31,7 @@ def step_expression(
     expression: str, values: Sequence[str], mode: str, output: Path | None, listed: bool, opened: bool
 ) -> None:
     """Step through the expression: one key a step in a terminal, else all steps as lines."""
-    assignments = parse_pairs(values, float, NO_ASSIGNMENT, ExpressionError)
+    assignments = parse_assignments(values)
     if output is not None:
         checked_path(output, "A walk", (".html", ".htm"), CommandError)
     with Graph.scratch(), warnings.catch_warnings():

@@ -7,7 +7,7 @@ slides     a notebook as slides to talk about
 messages   what errors say, read from the source
 api_entry  a public name, and its page in the reference
 reference  all of them in groups, and what a search finds
-languages  the course in other languages
+languages  our texts in other languages
 gallery    programs.md, run and drawn
 wheel      the package itself, to be installed
 lab        the notebooks in JupyterLite, which runs them in the browser

@@ -8,23 +8,25 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..classroom.language import lesson_in_language, message_catalogue
-from ..classroom.lessons import lessons_of_the_package, without_outputs
+from ..classroom.language import has_translation, languages, lesson_in_language
+from ..classroom.lessons import lessons_of_the_package
 from ..core.files import write_file_in
-from ..views.assets import read_asset
 from ..views.playground.folder import fingerprint, pyodide_cdn_url
 from ..views.stepper.page import page as walk_page
 from .api_entry import PublicName
 from .gallery import GalleryProgram, gallery_programs, lenet_program, run_program
-from .languages import pages as translate_all
-from .lessons import LessonPage, lesson, render_glossary, sections
-from .markdown import HERE, formula, markdown, place
+from .languages import front_page, translate_cell_texts
+from .lessons import LessonPage, lesson, render_note, sections
+from .markdown import HERE, formula, place
 from .page import add_home_link, render_page
 from .reference import group_public_names, search_entries
 from .slides import slides
 from .wheel import build_wheel
 
 Pages = Sequence[tuple[str, str, Mapping[str, Any]]]  # each as its name, its title, and the facts of its template
+
+# By the name of its page: a note beside the lessons, to which they link.
+NOTES = ("glossary", "glossary.md", "Glossary"), ("pytorch", "the_same_in_pytorch.md", "The same in PyTorch")
 
 
 def build(folder: Path, *names: str, url: str = "") -> Iterator[Path]:
@@ -44,7 +46,7 @@ def build(folder: Path, *names: str, url: str = "") -> Iterator[Path]:
             selected[title] = members
     yield from files.write_front(lessons, [member for group in selected.values() for member in group])
     yield from files.write_lessons(lessons)
-    yield from files.write_translations(lessons)
+    yield from files.write_translations(notebooks)
     yield from files.write_reference(selected)
     programs = [example for example in gallery_programs() if example.name.startswith(names or "")]
     yield from files.write_gallery(programs, "lenet".startswith(names or ""))
@@ -102,35 +104,41 @@ class SiteWriter:
 
     def write_lessons(self, lessons: Sequence[LessonPage]) -> Iterator[Path]:
         yield self.page("lessons/index.html", "lessons.html", "Lessons", lessons=lessons, at="")
-        words = render_glossary(lessons_of_the_package()[0].parent, lessons)
-        yield self.page("lessons/glossary.html", "glossary.html", "Glossary", words=words)
-        note = lessons_of_the_package()[0].parent / "notes" / "the_same_in_pytorch.md"
-        words = markdown(note.read_text("utf-8"))
-        yield self.page("lessons/pytorch.html", "glossary.html", "The same in PyTorch", words=words)
-        page_entries = [
-            (entry.name, f"{entry.number}. {entry.title}",
-             {"lesson": entry, "said": "", "python": self.python and self.python * entry.needs_more, "card": entry.card,
-              "says": f"Lesson {entry.number} of a course on automatic differentiation, {entry.minutes} minutes."})
-            for entry in lessons
-        ]  # fmt: skip
-        yield from self.linked_pages("lessons", "lesson.html", page_entries)
+        yield from self.write_course("lessons", "en", lessons)
         for entry in lessons:
-            yield write_file_in(self.folder, f"lessons/{entry.name}.ipynb", without_outputs(entry.notebook))
             facts: dict[str, Any] = {"lesson": entry, "slides": slides(entry.notebook), "bare": True}
             yield self.page(f"slides/{entry.name}.html", "slides.html", f"{entry.number}. {entry.title}", **facts)
 
-    def write_translations(self, lessons: Sequence[LessonPage]) -> Iterator[Path]:
-        for language, texts, translated in translate_all(lessons_of_the_package()[0].parent, lessons, self.playground):
-            for name, words in texts.items():
-                yield self.page(f"{language}/{name}", "glossary.html", "naive_graph", language=language, words=words)
-            cell_texts, page_entries = _translate_cells(language), []
-            for translation in translated:
-                notebook = lesson_in_language(translation.notebook, language)
-                yield write_file_in(self.folder, f"{language}/{translation.name}.ipynb", notebook)
-                python = self.python and self.python * translation.needs_more
-                facts = {"lesson": translation, "said": cell_texts, "python": python, "language": language}
-                page_entries.append((translation.name, f"{translation.number}. {translation.title}", facts))
-            yield from self.linked_pages(language, "lesson.html", page_entries)
+    def write_translations(self, notebooks: Sequence[Path]) -> Iterator[Path]:
+        for language in languages():
+            translated = [notebook for notebook in notebooks if has_translation(language, notebook)]
+            lessons = [lesson(notebook, self.playground, language) for notebook in translated]
+            words = front_page(language, (entry.name for entry in lessons))
+            yield self.page(f"{language}/index.html", "glossary.html", "naive_graph", language=language, words=words)
+            yield from self.write_course(language, language, lessons)
+
+    def write_course(self, subfolder: str, language: str, lessons: Sequence[LessonPage]) -> Iterator[Path]:
+        """Write the lessons in a language, their notebooks, and the notes to which they link."""
+        notes = lessons_of_the_package()[0].parent / language.replace("en", "") / "notes"
+        for name, note, title in NOTES:
+            words = render_note(notes / note, lessons)
+            yield self.page(f"{subfolder}/{name}.html", "glossary.html", title, language=language, words=words)
+        said = translate_cell_texts(language)
+        page_entries = []
+        for entry in lessons:
+            notebook = lesson_in_language(entry.notebook, language)
+            yield write_file_in(self.folder, f"{subfolder}/{entry.name}.ipynb", notebook)
+            says = f"Lesson {entry.number} of a course on automatic differentiation, {entry.minutes} minutes."
+            facts: dict[str, Any] = {
+                "lesson": entry,
+                "said": said,
+                "card": entry.card,
+                "says": says,
+                "language": language,
+            }
+            facts["python"] = self.python and self.python * entry.needs_more
+            page_entries.append((entry.name, f"{entry.number}. {entry.title}", facts))
+        yield from self.linked_pages(subfolder, "lesson.html", page_entries)
 
     def write_reference(self, groups: Mapping[str, Sequence[PublicName]]) -> Iterator[Path]:
         entries = {member: title for title, group in groups.items() for member in group}
@@ -180,10 +188,3 @@ class SiteWriter:
         rows += [(name, f"reference/{page}", "reference", "", says) for name, page, says in members_and_messages]
         index = json.dumps(rows, ensure_ascii=False).replace("</", "<\\/")
         return self.page("search.html", "search.html", "Search", index=index)
-
-
-def _translate_cells(language: str) -> str:
-    """The texts of playground/cells.js with their translations to a language, as JSON."""
-    match = re.search(r"const WORDS = \{(.*?)\n  \};", read_asset("playground/cells.js"), re.DOTALL)
-    texts = re.findall(r'\w+: "((?:[^"\\]|\\.)*)"', match[1] if match else "")
-    return json.dumps({text: message_catalogue(language).message(text) for text in texts}, ensure_ascii=False)

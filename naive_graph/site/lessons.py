@@ -9,13 +9,15 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..classroom.exercise import load_texts
 from ..classroom.exercises.tiny import TINY
+from ..classroom.language import translate_lesson
 from ..classroom.tiny import LAST
+from .languages import translator
 from .markdown import markdown, place, templates
 
 CHECK_CALL = re.compile(r'^check\("(\w+)"|^check_tiny\((\d+)\)', re.MULTILINE)
@@ -47,9 +49,10 @@ class LessonPage(NamedTuple):
     card: bytes  # its first picture (PNG)
 
 
-def lesson(notebook: Path, playground: bool = False) -> LessonPage:
+def lesson(notebook: Path, playground: bool = False, language: str = "en") -> LessonPage:
     """Read a lesson from its notebook and its notes for teachers. playground: whether cells can run in the page."""
-    cells = json.loads(notebook.read_text("utf-8"))["cells"]
+    content = json.loads(notebook.read_text("utf-8"))
+    cells = (translate_lesson(content, notebook, language) if language != "en" else content)["cells"]
     sources = ["".join(cell["source"]) for cell in cells]
     notes = (notebook.parent / "notes" / f"{notebook.stem}.md").read_text("utf-8")
     match = re.search(r"## Goals\s+\* (.*?)(?=\n\* |\n\n).*?## Minutes\s+((\d+).*?)\n\n", notes, re.DOTALL)
@@ -63,7 +66,7 @@ def lesson(notebook: Path, playground: bool = False) -> LessonPage:
         markdown(match[2]),
         markdown(" ".join(match[1].split())),
         re.findall(r'^check\("(\w+)"', "\n".join(sources), re.MULTILINE),
-        _mention_buttons(rewrite_note_links(render_cells(cells, playground)), playground),
+        _mention_buttons(rewrite_note_links(render_cells(cells, playground, language)), playground),
         bool(NEEDS_MORE.search("\n".join(_sources(cells, "code")))),
         re.findall(r"^##+ (.+)$", "\n".join(_sources(cells, "markdown")), re.MULTILINE),
         next((base64.b64decode(png) for cell in cells for png in _output_pngs(cell)), b""),
@@ -101,16 +104,16 @@ def _mention_buttons(body: str, playground: bool) -> str:
     return HINT_ADVICE.sub(advice, body) if playground else body
 
 
-def render_cells(cells: list[Any], playground: bool = False, say: Callable[[str], str] = str) -> str:
-    """Render the cells of a notebook as HTML. say: translates our texts to the language of the page."""
-    template = templates().get_template("cells.html")
+def render_cells(cells: list[Any], playground: bool, language: str) -> str:
+    """Render the cells of a notebook as HTML."""
+    template, say = templates().get_template("cells.html"), translator(language)
     facts = {"cells": cells, "playground": playground, "exercise": _exercise_of_cell, "output": render_output}
     return str(template.render(facts, guessed=say(FOLDED_TITLE), expected=say(EXPECTED_TITLE)))
 
 
-def render_glossary(folder: Path, lessons: Iterable[LessonPage]) -> str:
-    """Render the glossary of a folder of lessons as HTML, with links to these lessons."""
-    text = markdown((folder / "notes" / "glossary.md").read_text("utf-8"))
+def render_note(note: Path, lessons: Iterable[LessonPage]) -> str:
+    """Render a note of the lessons, such as the glossary, as HTML, with links to these lessons."""
+    text = markdown(note.read_text("utf-8"))
     for page in lessons:
         text = text.replace(f"<em>{page.title}</em>", f'<a href="{page.name}.html">{page.title}</a>')
     return text

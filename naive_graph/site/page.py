@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ..classroom.language import languages, message_catalogue
+from ..classroom.language import languages
 from ..core.version import __version__
 from ..views.csp import csp_hash, csp_meta
 from ..views.theme import page_style
+from .languages import translator
 from .markdown import HERE, templates
 
 LANGUAGE_LINK_TEXT = "This course in English"  # translated: the text of the link to another language's pages
@@ -32,7 +33,7 @@ def render_page(template: str, title: str, up: str = "", **facts: Any) -> str:
     defaults = dict.fromkeys(("playground", "python", "bare", "url", "path", "card"))
     facts = {"language": "en", "runner": "playground/cells.js"} | defaults | facts
     language = facts["language"]
-    say = message_catalogue(language).message if language != "en" else str
+    say = translator(language)
     body = templates().get_template(template).render({"title": title, "up": up, "say": say} | facts)
     scripts, styles = dict.fromkeys(SCRIPT.findall(body)), dict.fromkeys(STYLE.findall(body))
     body = STYLE.sub("", SCRIPT.sub("", body))
@@ -44,7 +45,7 @@ def render_page(template: str, title: str, up: str = "", **facts: Any) -> str:
     facts |= {
         "title": title, "up": up, "say": say, "body": body, "copies": graphviz_copies, "runs": page_scripts,
         "style": style, "version": __version__, "logo": logo, "says": facts.get("says") or DESCRIPTION,
-        "languages": [(code, message_catalogue(code).message(LANGUAGE_LINK_TEXT)) for code in languages()],
+        "languages": [(code, translator(code)(LANGUAGE_LINK_TEXT)) for code in languages()],
         "lessons_at": f"{language}/index.html" if language != "en" else "lessons/index.html",
         "policy": csp_meta(*page_scripts, style=hashable_style, dot=bool(graphviz_copies), python=facts["python"]),
     }  # fmt: skip

@@ -2,8 +2,8 @@
 
 Of the prose only paragraphs that begin in bold, and the first one below a heading, are kept; long ones are cut to their
 bold part or first sentence. Questions are kept whole. A cell's program is on a slide if prose or a question announces
-it; the answer to a question is on the slide after it. What does not fit on a slide, by an estimate of its height in
-lines, continues on the next.
+it; the answer to a question is on the slide after it. A program that is too long for a slide continues on the next;
+whatever else a slide has no room for is set smaller by the page (templates/slides.js).
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from .markdown import code, markdown
 BOLD = re.compile(r"\A\*\*.*?\*\*", re.DOTALL)
 SENTENCE = re.compile(r"\A.*?[.:?](?=\s|\Z)", re.DOTALL)
 HOMEWORK = re.compile(r"At home \d+: (.*?)\.\s", re.DOTALL)  # in a lesson's notes for teachers
-IMAGE_SOURCE = re.compile(r'<img [^>]*src="(data:image/[^"]+)"')  # the static image of an interactive picture
-IMAGE_ALT = re.compile(r'<img [^>]*alt="([^"]+)"')
-SLIDE_LINES, LINE_LENGTH = 15, 72  # lines below the heading, and letters of a line of code, at 18 points
-PROSE_LINE_LENGTH = 56  # letters of a line of prose, which is as high as two lines of code
+IMAGE = re.compile(r'<img [^>]*src="data:image/[^>]+>')  # the static image of an interactive picture
+SLIDE_LINES = 18  # of a program and its output
+# As many lines as a slide takes: up to an empty line or the end, or else just as many.
+PIECE = re.compile(rf"(?:.*\n){{1,{SLIDE_LINES}}}(?=\n|\Z)|(?:.*\n){{1,{SLIDE_LINES}}}")
 
 
 def slides(notebook: Path) -> Iterator[str]:
@@ -78,12 +78,11 @@ class SlideMaker:
             self.is_asked = True
         elif not source.startswith(("check(", "from ", "import ")):
             pictures = [output for output in outputs if "image/png" in output.get("data", {})]
+            self.output = "".join(_extract_text(output) for output in outputs if output not in pictures)
             if self.is_asked or (self.prose and (outputs or not self.is_new_heading)):
-                texts = [output for output in outputs if output not in pictures]
-                yield from self.make_program_slides(source, texts, pictures)
+                yield from self.program_slides(source, pictures)
             elif pictures:
                 yield from (self.slide("", picture=picture) for picture in pictures)
-            self.output = "".join(map(_extract_text, outputs))
             self.program, self.picture, self.is_asked = source, pictures[-1] if pictures else None, False
         self.exercise = ""
 
@@ -93,39 +92,36 @@ class SlideMaker:
         if self.picture is not None:
             yield self.slide(prose + "\n\n" + question, picture=self.picture)
             return
-        *before, last = _split_program(self.program, SLIDE_LINES - _prose_height(question))
-        output_room = SLIDE_LINES - _prose_height(prose) - _prose_height(question) - _wrapped_line_count(last)
-        yield from (self.slide("", code(piece)) for piece in before)
-        output = _output_box(self.output) if _wrapped_line_count(self.output) <= output_room else ""
-        yield self.slide(prose, code(last) if last else "", output, after=question)
+        *before, last = _split_program(self.program)
+        yield from (self.slide("", piece) for piece in before)
+        yield self.slide(prose, last, self.output if _fits(last, self.output) else "", after=question)
 
-    def make_program_slides(self, source: str, texts: list[Any], pictures: list[Any]) -> Iterator[str]:
+    def program_slides(self, program: str, pictures: list[Any]) -> Iterator[str]:
         """Slides of a program with its output and pictures: a single one, if all fits."""
-        output = "".join(map(_extract_text, texts))
-        first, *rest = _split_program(source, SLIDE_LINES - _prose_height(self.prose))
-        height = _prose_height(self.prose) + _wrapped_line_count(first) + _wrapped_line_count(output)
-        if height <= SLIDE_LINES and not rest and not pictures:
-            yield self.slide(self.prose, code(first), _output_box(output))
+        if _fits(program, self.output) and not pictures:
+            yield self.slide(self.prose, program, self.output)
         else:
-            yield self.slide(self.prose, code(first))
-            yield from (self.slide("", code(piece)) for piece in rest)
-            if output:
-                yield self.slide("", "", _output_box(output), picture=pictures.pop(0) if pictures else None)
-            repeated_question = self.question if self.is_asked and not output else ""
+            first, *rest = _split_program(program)
+            yield self.slide(self.prose, first)
+            yield from (self.slide("", piece) for piece in rest)
+            if self.output:
+                yield self.slide("", "", self.output, picture=pictures.pop(0) if pictures else None)
+            repeated_question = self.question if self.is_asked and not self.output else ""
             yield from (self.slide(repeated_question, picture=picture) for picture in pictures)
         self.prose = ""
 
     def waiting_prose_slide(self) -> Iterator[str]:
         """A slide of the waiting prose, if there is any, when no program of its own followed."""
         if self.prose:
-            fits = self.is_new_heading and _prose_height(self.prose) + _wrapped_line_count(self.program) <= SLIDE_LINES
-            yield self.slide(self.prose, code(self.program) if fits and self.program else "")
+            yield self.slide(self.prose, self.program if self.is_new_heading and _fits(self.program) else "")
         self.prose = ""
 
     def slide(self, prose: str, program: str = "", output: str = "", after: str = "", picture: Any = None) -> str:
-        """The HTML of one slide; text stands to the left of a picture. program, output: HTML; others: markdown."""
+        """The HTML of one slide; text stands to the left of a picture. prose, after: markdown."""
         self.is_new_heading = False
-        inside = (markdown(prose) if prose else "") + program + output + (markdown(after) if after else "")
+        inside = (
+            markdown(prose) + (code(program.strip("\n")) if program else "") + _output_box(output) + markdown(after)
+        )
         if picture is not None:
             inside = f'<div class="beside">{inside}</div>' * bool(inside) + self.render_image(picture)
             inside = f'<div class="pair">{inside}</div>' if inside.startswith("<div") else inside
@@ -133,55 +129,28 @@ class SlideMaker:
 
     def render_image(self, output: Any) -> str:
         """The image of a cell's output: the static one of an interactive picture, or else its PNG."""
-        html = "".join(output["data"].get("text/html", ""))
-        source_match, alt_match = IMAGE_SOURCE.search(html), IMAGE_ALT.search(html)
-        alt = alt_match[1] if alt_match else escape(f"Figure: {self.heading}")
-        source = source_match[1] if source_match else "data:image/png;base64," + output["data"]["image/png"].strip()
-        return f'<img alt="{alt}" src="{source}">'
+        if image := IMAGE.search("".join(output["data"].get("text/html", ""))):
+            return re.sub(' (?:class|style)="[^"]*"', "", image[0])
+        png = output["data"]["image/png"].strip()
+        return f'<img alt="{escape(f"Figure: {self.heading}")}" src="data:image/png;base64,{png}">'
 
 
-def _split_program(program: str, room: int = SLIDE_LINES) -> list[str]:
-    """Cut a program into pieces that fit on a slide each, at empty lines where possible.
-
-    room: lines for each piece, so that the first or last one leaves room for text.
-    """
-    if _wrapped_line_count(program) <= room:
-        return [program.strip("\n")]
-    pieces = [""]
-    for block in re.split(r"\n{2,}", program.strip("\n")):
-        lines = block.splitlines()
-        while lines:  # a block that is too long is cut anywhere
-            taken, lines = _take_lines(lines, room)
-            longer = f"{pieces[-1]}\n\n{taken}" if pieces[-1] else taken
-            pieces = [*pieces[:-1], longer] if _wrapped_line_count(longer) <= room else [*pieces, taken]
-    return pieces
+def _split_program(program: str) -> list[str]:
+    """Cut a program into pieces that fit on a slide each, at empty lines where possible."""
+    return [piece.strip("\n") for piece in PIECE.findall(program.strip("\n") + "\n")]
 
 
-def _take_lines(lines: list[str], room: int) -> tuple[str, list[str]]:
-    """Split lines into as many as fit (at least one, joined) and the rest."""
-    count = 1
-    while count < len(lines) and _wrapped_line_count("\n".join(lines[: count + 1])) <= room:
-        count += 1
-    return "\n".join(lines[:count]), lines[count:]
+def _fits(*texts: str) -> bool:
+    return sum(len(text.strip("\n").splitlines()) for text in texts) <= SLIDE_LINES
 
 
 def _extract_text(output: Any) -> str:
-    """The text of a cell's output, printed or of its value; empty for a picture."""
-    text = output.get("text") or output.get("data", {}).get("text/plain", "")
-    return "".join(text) if "image/png" not in output.get("data", {}) else ""
+    """The text of a cell's output, printed or of its value."""
+    return "".join(output.get("text") or output.get("data", {}).get("text/plain", ""))
 
 
 def _output_box(printed: str) -> str:
     """Printed output as HTML, cut to what fits on a slide."""
-    taken, rest = _take_lines(printed.strip("\n").splitlines() or [""], SLIDE_LINES - 1)
-    return f'<div class="output"><pre>{escape(taken)}{chr(10) + "..." if rest else ""}</pre></div>' if taken else ""
-
-
-def _wrapped_line_count(text: str) -> int:
-    """Number of lines of a program or its output on a slide, after wrapping."""
-    return sum(-(-len(line) // LINE_LENGTH) or 1 for line in text.strip("\n").splitlines())
-
-
-def _prose_height(text: str) -> int:
-    """Height of prose, which is set larger, in lines of a program."""
-    return 2 * -(-len(text) // PROSE_LINE_LENGTH)
+    lines = printed.strip("\n").splitlines()
+    shown = "\n".join([*lines[:SLIDE_LINES], *["..."] * (len(lines) > SLIDE_LINES)])
+    return f'<div class="output"><pre>{escape(shown)}</pre></div>' if lines else ""

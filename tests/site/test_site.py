@@ -305,7 +305,9 @@ def test_the_whole_site_is_made_and_served_by_one_command(whole):
 WITHOUT_ROOM = """() => {
     const crowded = (each) => each.scrollHeight > each.clientHeight + 1 || each.scrollWidth > each.clientWidth + 1;
     const slides = [...document.querySelectorAll(".slide")];
-    return slides.filter((slide) => [slide, ...slide.querySelectorAll("pre")].some(crowded)).map((slide) => slide.id);
+    const tiny = (slide) => parseFloat(getComputedStyle(slide).fontSize) < 16;
+    const unread = (slide) => tiny(slide) || [slide, ...slide.querySelectorAll("pre")].some(crowded);
+    return slides.filter(unread).map((slide) => slide.id);
 }"""
 
 
