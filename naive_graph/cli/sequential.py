@@ -75,5 +75,6 @@ def read_program(name: str) -> str:
             return file.read(most).decode("utf-8-sig")
     except (OSError, ValueError) as error:  # ValueError: it is no text, or its name has a null character
         why = getattr(error, "strerror", None) or error
-        says = f"it cannot be read: {why}. Look at its name and its folder, and save it as UTF-8."
-        raise SequentialError("BAD_FILE", says, "the input" if name == "-" else name) from None
+        raise SequentialError(
+            "BAD_FILE", f"it cannot be read: {why}. Look at its name and folder, and save it as UTF-8.", name
+        ) from None

@@ -95,7 +95,7 @@ def test_files_of_other_systems_are_read(ask, beginning, end):
         (b" " * 100_001, "The text has 100,001 characters, and at most 100,000 are read. Divide it."),
         (
             b"\x89PNG\r\n\x1a\n\0\0",
-            "in position 0: invalid start byte. Look at its name and its folder, and save it as UTF-8.",
+            "in position 0: invalid start byte. Look at its name and folder, and save it as UTF-8.",
         ),
     ],
     ids=["10 MB", "long", "a picture"],

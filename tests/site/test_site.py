@@ -185,7 +185,7 @@ def test_an_error_that_puts_its_text_together_says_it_as_it_does():
         each.startswith("The edges drawn by hand form a cycle: ...") for each in error_messages("GraphCycleError")
     )
     sequential = error_messages("SequentialError")
-    assert "BAD_FILE ...: it cannot be read: .... Look at its name and its folder, and save it as UTF-8." in sequential
+    assert "BAD_FILE ...: it cannot be read: .... Look at its name and folder, and save it as UTF-8." in sequential
     assert "BAD_TYPE: a stream has one field, as in stream<double x>." in sequential
     imported = error_messages("ImportAttributeError")
     kinds = "There are 'NOTSET', 'VALID', 'SAME_UPPER', 'SAME_LOWER'."
