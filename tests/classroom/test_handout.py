@@ -131,7 +131,7 @@ def test_what_is_no_notebook_is_told():
     "cheat",
     ["def check(name, answer):\n    return True\n\ndef slope(f, x, h=1):\n    pass",
      "from naive_graph.classroom.notebook import solution\nexec(str(solution('slope')))",
-     "from naive_graph.classroom.exercises.downhill import slope",
+     "from naive_graph.classroom.exercises.slopes import slope",
      "In = []\nslope = None"],
 )  # fmt: skip
 def test_the_judged_cell_takes_nothing_from_the_notebook(cheat):

@@ -234,7 +234,7 @@ FORGERIES = {
         slope = scope["slope"]
         """
     ],
-    "it imports the solution": ["from naive_graph.classroom.exercises.downhill import slope"],
+    "it imports the solution": ["from naive_graph.classroom.exercises.slopes import slope"],
     "it takes the exercise's": [
         """
         from naive_graph.classroom.exercises import EXERCISES

@@ -1,4 +1,4 @@
-"""Exercises of lesson 12: the weights of attention, the gradient through a softmax, and the causal mask.
+"""Exercises of lessons 12 and 13: the weights of attention, gradients of a softmax and its loss, and the causal mask.
 
 A solution's docstring is the statement that learners read; a generator yields the test cases, or their arguments.
 """
@@ -95,6 +95,32 @@ def _scores() -> Iterator[tuple[Any, ...]]:
         yield ([[round(chance.gauss(0, 2), 2) for _ in range(size)] for _ in range(size)],)
 
 
+def softmax_cross_entropy(scores, label):
+    """Return (loss, gradient): loss = log(sum_j exp(s_j)) - s_label, and the list of dloss/ds_j. Leave scores alone.
+
+    scores: a list of floats. label: the index of the right class. It must work
+    for scores of 1000 and -1000.
+    """
+    largest = max(scores)
+    powers = [math.exp(score - largest) for score in scores]
+    total = sum(powers)
+    told = largest + math.log(total) - scores[label]
+    shares = [power / total for power in powers]
+    grads = list(shares)
+    grads[label] -= 1.0
+    return told, grads
+
+
+def _softmax_cases() -> Iterator[tuple[Any, ...]]:
+    chance = make_random(4)
+    small: list[list[float]] = [[2.0], [0.0, 0.0], [1.0, 3.0], [-0.5, 0.25], [1.0, 2.0, 4.0], [0.3, -1.2, 0.8]]
+    small += [[round(chance.gauss(0, 2), 2) for _ in range(size)] for size in (2, 3, 3, 4, 5, 6)]
+    large = [[1000.0, 0.0], [1000.0, 999.0], [-1000.0, -1001.0], [1000.0, -1000.0, 3.0], [-1000.0], [0.0, -1000.0]]
+    large += [[1000.0, 1000.0], [0.0, 1000.0], [-1000.0, 1000.0, 5.0], [5.0, -1000.0, 1000.0], [-1000.0, 5.0]]
+    yield from ((scores, label) for scores in small + large for label in range(len(scores)))
+
+
 ATTEND = Exercise(attend, _queries)
 SOFTMAX_PULLBACK = Exercise(softmax_pullback, _pullbacks)
 CAUSAL = Exercise(causal, _scores)
+SOFTMAX = Exercise(softmax_cross_entropy, _softmax_cases)

@@ -1,4 +1,4 @@
-"""Exercises of lesson 11, on indices: transpose, add a row, number an equation's letters, find a shape, slide a window.
+"""Exercises of lesson 11, on indices: transpose, add a row, contract, number an equation's letters, slide a window.
 
 A solution's docstring is the statement that learners read; a generator yields the test cases, or their arguments.
 """
@@ -98,8 +98,39 @@ def _slides() -> Iterator[tuple[Any, ...]]:
         yield tuple([float(1 + int(chance.random() * 9)) for _ in range(size)] for size in (length, wide))
 
 
+def contract(W, x):
+    """Return y as a list of lists, where y[i][k] = sum over a of W[a][i] * x[a][k].
+
+    W, x: lists of rows. Note the order of W's indices.
+    """
+    y = []
+    for i in range(len(W[0])):
+        row = []
+        for k in range(len(x[0])):
+            products = [W[a][i] * x[a][k] for a in range(len(W))]
+            row.append(sum(products))
+        y.append(row)
+    return y
+
+
+def _contract_cases() -> Iterator[tuple[Any, ...]]:
+    chance = make_random(9)
+    sizes = [
+        (1, 1, 1), (2, 1, 1), (1, 2, 1), (1, 1, 2), (2, 2, 1), (2, 1, 2), (1, 2, 2), (2, 2, 2), (3, 2, 2), (2, 3, 4),
+        (2, 2, 2), (3, 3, 3), (3, 3, 1), (3, 3, 2), (4, 2, 3), (3, 4, 2), (2, 4, 4), (3, 3, 3),
+    ]  # fmt: skip
+    for a, i, k in sizes:
+        for signs in (1, -1):
+            W = [[float(1 + int(chance.random() * 9)) for _ in range(i)] for _ in range(a)]
+            x = []
+            for _ in range(a):
+                x.append([signs ** int(chance.random() * 2) * float(1 + int(chance.random() * 9)) for _ in range(k)])
+            yield W, x
+
+
 TRANSPOSE = Exercise(transpose, lambda: ((W,) for W in _matrices()))
 ADD_ROW = Exercise(add_row, lambda: ((y, [float(10 * (j + 2)) for j in range(len(y[0]))]) for y in _matrices()))
 INDEX_ARRAYS = Exercise(index_arrays, lambda: ((equation,) for equation in EQUATIONS))
 SHAPE_OF = Exercise(shape_of, _shapes)
 SLIDE = Exercise(slide, _slides)
+CONTRACT = Exercise(contract, _contract_cases)

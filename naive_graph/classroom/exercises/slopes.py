@@ -1,4 +1,4 @@
-"""Exercises of lessons 3 and 4: local partials, the sum over paths, a step with a halved rate, and the loss of a line.
+"""Exercises of lessons 3 and 4: numerical derivatives, local partials, the sum over paths, and steps downhill.
 
 A solution's docstring is the statement that learners read; a generator yields the test cases, or their arguments.
 """
@@ -6,7 +6,7 @@ A solution's docstring is the statement that learners read; a generator yields t
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..cases import ExerciseCase, Formula, make_random, plain_case
@@ -118,3 +118,109 @@ LOCAL_SLOPES = Exercise(local_slopes, _operators)
 ALONG_PATHS = Exercise(along_paths, _paths)
 HALVING = Exercise(halving, _hills)
 LINE_LOSS = Exercise(line_loss, _measurements)
+
+
+def complex_step(f, x, h):
+    """The slope of f at x by a complex step: the imaginary part of f(x + ih), over h."""
+    shifted = f(complex(x, h))
+    return shifted.imag / h
+
+
+def _complex_functions() -> Iterator[tuple[Any, ...]]:
+    texts = "x", "x * x", "x**3 - x", "1 / (1 + x * x)", "2 - 3 * x", "x * (1 - x) / (3 + x)", "5.0 + 0 * x"
+    for x in (1.0, -2.0, 0.5):
+        for text in texts:
+            yield Formula(text), x, 1e-20
+            yield Formula(text), x, 0.125
+
+
+def best_h(f, x, right, tries):
+    """Return the h of tries with which the central difference comes nearest to right.
+
+    The central difference is (f(x + h) - f(x - h)) / (2 * h); right is the
+    slope of f at x. Where several are as near, return the first of them.
+    """
+    best, least = None, math.inf
+    for h in tries:
+        found = (f(x + h) - f(x - h)) / (2 * h)
+        error = abs(found - right)
+        if error < least:
+            best, least = h, error
+    return best
+
+
+def _best_h_cases() -> Iterator[tuple[Any, ...]]:
+    yield Formula("5.0"), 1.0, 0.0, [0.5]
+    yield Formula("5.0"), 1.0, 0.0, [0.25, 0.5, 0.125]
+    yield Formula("x * x"), 1.0, 2.0, [1.0, 0.5, 0.25]
+    yield Formula("x**3"), 1.0, 3.0, [0.5, 0.25, 1.0]
+    yield Formula("2 - x**3"), 1.0, -3.0, [0.25, 0.5]
+    yield Formula("exp(x)"), 0.0, 1.0, [1e-2, 1e-5, 1e-14]
+    yield Formula("exp(x)"), 1.0, math.e, [1e-1, 1e-3, 1e-5, 1e-8]
+    yield Formula("sin(x)"), 1.0, math.cos(1.0), [1e-13, 1e-5, 1e-1]
+    yield Formula("sin(x)"), 0.0, 1.0, [3.0, 2.0, 0.125]
+    yield Formula("sin(x)"), 0.0, 1.0, [2.0, 0.5, 3.0]
+    yield Formula("log(x)"), 2.0, 0.5, [1e-15, 1.0, 1e-5]
+
+
+COMPLEX_STEP = Exercise(complex_step, _complex_functions)
+BEST_H = Exercise(best_h, _best_h_cases)
+
+
+def slope(f, x, h=1e-05):
+    """Return the central difference of f at x: how much f rises from x - h to x + h, for each unit of x."""
+    after, before = f(x + h), f(x - h)
+    rise = after - before
+    return rise / (2 * h)
+
+
+def _slope_cases() -> Iterator[ExerciseCase]:
+    functions: list[tuple[str, Callable[[float], float], str]] = [
+        ("x", lambda x: x, "f is a line"),
+        ("x * x", lambda x: x * x, "f is bent"),
+        ("x ** 3", lambda x: x**3, "f is bent"),
+        ("5.0", lambda x: 5.0, "f is flat"),
+        ("abs(x)", abs, "f has a kink"),
+        ("2 - 3 * x", lambda x: 2 - 3 * x, "f falls;f is a line"),
+        ("exp(-x)", lambda x: math.exp(-x), "f falls;f is bent"),
+        ("cos(3 * x)", lambda x: math.cos(3 * x), "f is bent"),
+    ]
+    for x in (1.0, 0.0, -2.0, 0.3):
+        for text, f, special in functions:
+            for h in (0.5, 0.1, 1e-3):
+                yield plain_case(f"f = {text}, x = {x}, h = {h}", f, x, h, features=special)
+    for x in (0.2, -1.0):
+        for text, f, special in [*functions[:4], ("sin(100 * x)", lambda x: math.sin(100 * x), "f is bent")]:
+            yield plain_case(f"f = {text}, x = {x}", f, x, features=f"{special};h is not given")
+
+
+SLOPE = Exercise(slope, _slope_cases)
+
+
+def descend(f, df, x, rate, steps):
+    """Gradient descent. Return the list of the values f(x) before each step and after the last one (steps + 1)."""
+    values = []
+    for _ in range(steps):
+        values.append(f(x))
+        move = rate * df(x)
+        x = x - move
+    values.append(f(x))
+    return values
+
+
+def _descend_cases() -> Iterator[ExerciseCase]:
+    functions: list[tuple[str, Callable[[float], float], Callable[[float], float]]] = [
+        ("x * x", lambda x: x * x, lambda x: 2 * x),
+        ("(x - 3) ** 2 + 1", lambda x: (x - 3) ** 2 + 1, lambda x: 2 * (x - 3)),
+        ("cos(x)", math.cos, lambda x: -math.sin(x)),
+    ]
+    for steps in (0, 1, 2, 3, 7):
+        for text, f, df in functions:
+            for x, rate in ((1.0, 0.1), (-2.0, 0.7), (0.0, 0.3), (1.5, 1.2)):
+                features = [f"steps is {steps}" if steps < 2 else "there are several steps"]
+                features += ["there is a step" * (steps > 0), "the slope is 0 at the start" * (df(x) == 0)]
+                case = f"f = {text}, x = {x}, rate = {rate}, steps = {steps}"
+                yield plain_case(case, f, df, x, rate, steps, features=";".join(features))
+
+
+DESCEND = Exercise(descend, _descend_cases)
