@@ -262,11 +262,15 @@ class Formula:
         return self.text
 
 
+PARTIALS = "partials"  # as an argument of a case over a graph: the function that gives a node's partials
+GraphArgument = int | Sequence[int] | str
+
+
 def graph_case(
-    recipe: GraphRecipe, arrange: Callable[..., tuple[Any, ...]], text_suffix: str, target: int | None = None,
+    recipe: GraphRecipe, arguments: Sequence[GraphArgument], text_suffix: str, target: int | None = None,
     features: Iterable[str] = (), names: str = "",
 ) -> ExerciseCase:  # fmt: skip
-    """A case over a graph. arrange: makes the arguments, from the nodes and the function `partials`.
+    """A case over a graph. arguments: of the call, each a node by its index, a list of nodes, or PARTIALS.
 
     target: the index of the node that the call is about, `y`. features: those besides the graph's.
     names: "alike" if all nodes have one name, "none" if they have none.
@@ -277,12 +281,12 @@ def graph_case(
     text_suffix += {"alike": ", all nodes called n", "none": ", nodes without names"}.get(names, "")
     text = f"{recipe.text() or 'no nodes'}{text_suffix}"
     special = frozenset(shape_features(recipe, target).union(features))
-    make_call = partial(_make_graph_call, recipe, arrange, names)
+    make_call = partial(_make_graph_call, recipe, arguments, names)
     return ExerciseCase(text, make_call, special, recipe, reachable, max_visits)
 
 
 def _make_graph_call(
-    recipe: GraphRecipe, arrange: Callable[..., tuple[Any, ...]], names: str, use_library: bool
+    recipe: GraphRecipe, arguments: Sequence[GraphArgument], names: str, use_library: bool
 ) -> ExerciseCall:
     plain_nodes = _plain_nodes(recipe, names)
     nodes: list[Any] = recipe.make_nodes(plain_nodes) if use_library else plain_nodes
@@ -295,7 +299,12 @@ def _make_graph_call(
         visited.append(node)
         return list(partials_by_id[id(node)])
 
-    return ExerciseCall(arrange(nodes, partials), nodes, visited)
+    def find(argument: GraphArgument) -> Any:
+        if isinstance(argument, int):
+            return nodes[argument]
+        return partials if isinstance(argument, str) else [nodes[index] for index in argument]
+
+    return ExerciseCall(tuple(map(find, arguments)), nodes, visited)
 
 
 @lru_cache(1000)

@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from ..cases import ExerciseCase, Formula, choose_targets, graph_case, many_graphs, name_by_index, plain_case
+from ..cases import PARTIALS, ExerciseCase, Formula, choose_targets, graph_case, many_graphs, name_by_index, plain_case
 from ..exercise import Exercise
 from ..run_answer import MutatedArguments
 
@@ -33,11 +33,8 @@ def backward(order, y, partials):
 def _backward_cases() -> Iterator[ExerciseCase]:
     for recipe in many_graphs(40):
         for target in choose_targets(recipe) if recipe.size < 21 else [recipe.size - 1]:
-
-            def arrange(nodes: list[Any], partials: Any, target: int = target) -> tuple[Any, ...]:
-                return (list(nodes), nodes[target], partials)
-
-            yield graph_case(recipe, arrange, f", y = {name_by_index(target)}", target)
+            arguments = range(recipe.size), target, PARTIALS
+            yield graph_case(recipe, arguments, f", y = {name_by_index(target)}", target)
 
 
 BACKWARD = Exercise(backward, _backward_cases)
@@ -61,11 +58,7 @@ def tangents(order, x, partials):
 def _tangent_cases() -> Iterator[ExerciseCase]:
     for recipe in many_graphs(25):
         for index in {0, recipe.size // 2}:
-
-            def arrange(nodes: list[Any], partials: Any, index: int = index) -> tuple[Any, ...]:
-                return list(nodes), nodes[index], partials
-
-            yield graph_case(recipe, arrange, f", x = {name_by_index(index)}")
+            yield graph_case(recipe, (range(recipe.size), index, PARTIALS), f", x = {name_by_index(index)}")
 
 
 def count_roads(order, y, x):
@@ -85,12 +78,8 @@ def count_roads(order, y, x):
 def _road_cases() -> Iterator[ExerciseCase]:
     for recipe in many_graphs(25):
         for y, x in sorted({(recipe.size - 1, 0), (recipe.size - 1, recipe.size // 2), (recipe.size // 2, 0)}):
-
-            def arrange(nodes: list[Any], partials: Any, y: int = y, x: int = x) -> tuple[Any, ...]:
-                return list(nodes), nodes[y], nodes[x]
-
             suffix = f", y = {name_by_index(y)}, x = {name_by_index(x)}"
-            yield graph_case(recipe, arrange, suffix, y, ["x is y"] * (x == y))
+            yield graph_case(recipe, (range(recipe.size), y, x), suffix, y, ["x is y"] * (x == y))
 
 
 TANGENTS = Exercise(tangents, _tangent_cases)

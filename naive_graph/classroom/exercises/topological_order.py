@@ -89,11 +89,7 @@ def _kahn_cases() -> Iterator[ExerciseCase]:
         order = sorted(range(recipe.size), key=lambda place: random.Random(seed * 100 + place).random())
         if recipe.size > 1 and order == sorted(order):
             order.reverse()
-
-        def arrange(nodes: list[Any], partials: Any, order: list[int] = order) -> tuple[Any, ...]:
-            return ([nodes[place] for place in order],)
-
-        yield graph_case(recipe, arrange, f", given as [{names_text(order)}]", names=naming_mode(seed, recipe.size))
+        yield graph_case(recipe, [order], f", given as [{names_text(order)}]", names=naming_mode(seed, recipe.size))
 
 
 KAHN = Exercise(kahn, _kahn_cases, complaint=_order_complaint)
@@ -120,11 +116,7 @@ def _depends_cases() -> Iterator[ExerciseCase]:
         recipe, new_index = original.shuffle_operators(seed) if size < LARGE else (original, range(size))
         for target in [new_index[index] for index in (choose_targets(original) if size < 40 else [size - 1])]:
             suffix = "" if size > LARGE else f", y = {name_by_index(target)}"
-
-            def arrange(nodes: list[Any], partials: Any, target: int = target) -> tuple[Any, ...]:
-                return (nodes[target],)
-
-            yield graph_case(recipe, arrange, suffix, target, names=naming_mode(seed, recipe.size))
+            yield graph_case(recipe, [target], suffix, target, names=naming_mode(seed, recipe.size))
 
 
 DEPENDS_ON = Exercise(depends_on, _depends_cases, complaint=lambda case, value: _list_complaint(value, case.reachable))
@@ -157,14 +149,12 @@ def _order_cases() -> Iterator[ExerciseCase]:
         # One node missing; one listed twice; one listed twice in place of another.
         wrong = [right[:-1], [*right, right[-1]], [*right[:-1], *right[:1]]]
         for order in [right, right[::-1], shuffled, *wrong] if original.size < 21 else [right]:
-
-            def arrange(nodes: list[Any], partials: Any, order: list[int] = order) -> tuple[Any, ...]:
-                return list(nodes), [nodes[index] for index in order]
-
             special = ["a node is missing"] * (set(order) < set(right))
             special += ["a node is listed twice"] * (len(order) > recipe.size)
             names = naming_mode(seed, recipe.size)
-            yield graph_case(recipe, arrange, f", order = [{names_text(order)}]", None, special, names)
+            yield graph_case(
+                recipe, (range(recipe.size), order), f", order = [{names_text(order)}]", None, special, names
+            )
 
 
 def finish_times(minutes, needs):
