@@ -7,7 +7,7 @@ is mapped to the step's operator, and stores the results by name.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -41,12 +41,13 @@ def register(rules: dict[str, Rule], *names: str) -> Callable[[Rule], Rule]:
 class StepBuilder:
     """Builds a graph; its values are constant arrays, weights and tensor nodes. A subclass knows one file format.
 
-    most: the limit in bytes of computed constants. nodes: the results of each step, by name.
+    values: what is known beforehand; later also the results of steps. most: the limit in bytes of computed constants.
+    nodes: the results of each step, by name.
     """
 
-    def __init__(self, weights: StoredWeights, most: int) -> None:
+    def __init__(self, weights: StoredWeights, values: Mapping[str, Any], most: int) -> None:
         self.weights, self.most, self.made = weights, most, 0
-        self.values: dict[str, Any] = {}
+        self.values = dict(values)
         self.nodes: dict[str, Any] = {}
         self.constants: dict[str, LeafNode] = {}
 
@@ -240,10 +241,6 @@ def truncate_fraction(value: Any, name: str) -> Any:
     if value is None:
         return None
     return TABLE["sub"](value, TABLE["fmod"](value, 1.0, name=f"{name}/fraction"), name=name)
-
-
-def raise_no_operator(step: Step) -> NoReturn:
-    raise ImportModelError(f"{step.label} has no row here.")
 
 
 def leaf_names(value: TensorNode) -> tuple[list[str], list[str]]:

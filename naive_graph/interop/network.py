@@ -29,6 +29,7 @@ from ..tensor.evaluation.evaluate import cache_value, cached_array, computed, in
 from ..tensor.nodes import LeafNode, LeafType
 from ..tensor.versions import own_copy, ticks
 from ..training.model import Model
+from .steps import Step, check_entries
 from .weights import StoredWeights, Weight
 
 Nodes = dict[str, TensorNode]
@@ -105,7 +106,7 @@ class ImportedNetwork:
     called after its input and axis, `x_0`.
     """
 
-    size = 0  # number of operators
+    steps: Sequence[Step] = ()  # of the file, in topological order
     said = ""  # the text that summary() returns
 
     def __init__(
@@ -120,8 +121,12 @@ class ImportedNetwork:
         if all(map(self._is_sized, self.slots)):
             self.graph_of(tuple(self._shape(slot) for slot in self.slots))
 
-    def build(self, sizes: Sizes) -> BuiltGraph:
-        """Build the nodes for inputs of these shapes."""
+    def new_builder(self) -> Any:
+        """A StepBuilder of the file's format."""
+        raise NotImplementedError
+
+    def collect_nodes(self, builder: Any, inputs: dict[str, LeafNode]) -> BuiltGraph:
+        """Make a graph of what the builder built from all steps."""
         raise NotImplementedError
 
     def advice(self, names: Collection[str]) -> str:
@@ -213,6 +218,21 @@ class ImportedNetwork:
     def _shape(self, slot: Port) -> tuple[int, ...]:
         return tuple(int(size or 0) for size in fix_sizes(slot, self.sizes) or ())
 
+    def build(self, sizes: Sizes) -> BuiltGraph:
+        """Build the nodes for inputs of these shapes."""
+        builder, inputs = self.new_builder(), dict[str, LeafNode]()
+        for slot, shape in zip(self.slots, sizes):
+            check_entries(shape, f"Input {slot.name!r}")
+            if 0 in shape:
+                raise ImportModelError(f"Input {slot.name!r} of shape {shape} has no entries. A tensor here has some.")
+            inputs[slot.name] = InputLeaf(shape, slot.name, self.dtype(slot))
+        builder.values |= inputs
+        with self.scopes.building():
+            for step in self.steps:
+                self.scopes.enter(step.name)
+                builder.take(step)
+            return self.collect_nodes(builder, inputs)
+
     def graph_of(self, sizes: Sizes) -> BuiltGraph:
         """Return the nodes for inputs of these shapes, built on first use and cached."""
         graph = self.built.pop(sizes, None) or self.build(sizes)
@@ -247,7 +267,7 @@ class ImportedNetwork:
 
     def __repr__(self) -> str:
         signature = ", ".join(f"{slot.name} {slot.extents}" for slot in self.slots)
-        return f"<Network {self.name!r} of {self.size} operators: {signature}>"
+        return f"<Network {self.name!r} of {len(self.steps)} operators: {signature}>"
 
 
 class BuiltGraph:

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
-from onnx.external_data_helper import load_external_data_for_tensor
 
 from ...errors import ImportModelError
 
@@ -24,28 +23,19 @@ def array_of(tensor: Any, folder: Path | None = None) -> Any:
     dtype_of(tensor.data_type, name)
     if min(shape, default=0) < 0:
         raise ImportModelError(f"{name} has the shape {shape}. No extent is below 0.")
+    problem = f"{name} of shape {shape} does not hold what its shape says"
     if tensor.data_location == TensorProto.EXTERNAL:
-        tensor = _load_external(tensor, folder, name)
+        location = next((entry.value for entry in tensor.external_data if entry.key == "location"), "")
+        problem = f"{name} lies in {location!r:.80}, which cannot be read"
+        if folder is None:
+            raise ImportModelError(f"{problem}: the model came without a folder. Give a path.")
+        tensor = TensorProto.FromString(tensor.SerializeToString())  # a copy, which gets the file's numbers
     try:
-        array = np.asarray(numpy_helper.to_array(tensor))
-    except (ValueError, TypeError) as error:
-        raise ImportModelError(f"{name} of shape {shape} does not hold what its shape says: {error}.") from None
-    return array if array.dtype.kind in "biu" or array.dtype in OURS else array.astype(entry_type(tensor.data_type))
-
-
-def _load_external(tensor: Any, folder: Path | None, name: str) -> Any:
-    """Return a tensor with its numbers from a file beside the model's. Raises ImportModelError."""
-    location = next((entry.value for entry in tensor.external_data if entry.key == "location"), "")
-    if folder is None:
-        raise ImportModelError(f"{name} lies in a file {location!r}, and the model came without a folder. Give a path.")
-    loaded = TensorProto()
-    loaded.CopyFrom(tensor)
-    try:
-        load_external_data_for_tensor(loaded, str(folder))
+        array = np.asarray(numpy_helper.to_array(tensor, str(folder)))
     except Exception as error:  # onnx may raise anything for a missing file or one outside of the folder
         why = str(error).rstrip(".")
-        raise ImportModelError(f"{name} lies in {location!r:.80}, which cannot be read: {why}.") from None
-    return loaded
+        raise ImportModelError(f"{problem}: {why}.") from None
+    return array if array.dtype.kind in "biu" or array.dtype in OURS else array.astype(entry_type(tensor.data_type))
 
 
 def dtype_of(data_type: int, who: str) -> np.dtype[Any]:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from onnx import TensorProto
 
-from ...errors import ImportModelError, UnknownOperatorError
+from ...errors import ImportModelError
 from ...tensor import slicing
 from ...tensor.operators.table import TABLE
-from .import_graph import OnnxBuilder, attributes_of, import_rule, why_unsupported
+from .import_graph import OnnxBuilder, attributes_of, import_rule
 from .steps import MOST_STEPS, OnnxStep, expand_subgraph
 
 
@@ -25,10 +25,7 @@ def build_subgraph(
         raise ImportModelError(f"{step.label} has a graph of {len(names)} inputs, not {len(inputs)}.")
     builder.values.update(zip(names, inputs))
     builder.types.update(zip(names, types))
-    for inner_step in inner_steps:
-        if why_unsupported(inner_step):
-            raise UnknownOperatorError(f"There is nothing here for {inner_step.op}, in a graph of {step.label}.")
-        builder.take(inner_step)
+    builder.take_inside(inner_steps, f"in a graph of {step.label}")
     outputs = results[len(results) - len(step.outputs) :]  # a Loop says before whether it goes on
     for mine, inner_name in zip(step.outputs, outputs):
         if inner_name in builder.types:

@@ -14,7 +14,7 @@ In 3 to 5, a step whose inputs are all constants is folded to arrays.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -28,7 +28,7 @@ from ...tensor.operators.mapping import ForeignOperator
 from ...tensor.operators.operator_def import OperatorDef
 from ...tensor.operators.properties import LARGEST
 from ...tensor.operators.table import TABLE
-from ..builder import ImportRule, StepBuilder, leaf_names, raise_no_operator, register, truncate_fraction
+from ..builder import ImportRule, StepBuilder, leaf_names, register, truncate_fraction
 from ..network import BuiltGraph, join_names
 from ..weights import StoredWeights
 from .arrays import entry_type
@@ -47,7 +47,7 @@ TRUNCATED_OPERATORS = {
 LARGEST_WHOLE = 2**53  # float64 represents all integers up to this exactly
 
 
-def mapping_of(op: str, opset: int, domain: str = "") -> tuple[OperatorDef, ForeignOperator] | None:
+def mapping_of(op: str, opset: int, domain: str = "") -> Any:
     """The operator of ours mapped to an ONNX operator in this opset, and the mapping; None if there is none.
 
     In a domain other than ONNX's own, only operators that ONNX lacks are looked up.
@@ -80,8 +80,8 @@ def exported_function(step: OnnxStep) -> FunctionProto | None:
 class OnnxBuilder(StepBuilder):
     """Builds the nodes of an ONNX graph. types: ONNX entry types of values, by name."""
 
-    def __init__(self, weights: StoredWeights, types: Mapping[str, int], most: int) -> None:
-        super().__init__(weights, most)
+    def __init__(self, weights: StoredWeights, known: Mapping[str, Any], types: Mapping[str, int], most: int) -> None:
+        super().__init__(weights, known, most)
         self.types = dict(types)
 
     def advice(self, value: TensorNode) -> str:
@@ -194,7 +194,7 @@ class OnnxBuilder(StepBuilder):
 
         overrides: operands or properties to replace. replacement: another operator to call with the same arguments.
         """
-        operator_def, mapping = mapping_of(step.op, step.opset) or raise_no_operator(step)
+        operator_def, mapping = mapping_of(step.op, step.opset)
         try:
             values = self.operands(step, operator_def, mapping) | self.properties(step, operator_def, mapping)
             values |= overrides
@@ -208,12 +208,15 @@ class OnnxBuilder(StepBuilder):
 
     def apply_body(self, step: OnnxStep) -> Sequence[Any]:
         """Build a step from the function body that ONNX defines for its operator."""
-        for inner_step in expand_body(step, self._type_and_shape) if has_body(step) else raise_no_operator(step):
-            if why_unsupported(inner_step):
-                what = f"{inner_step.op}, of which ONNX makes {step.label}"
-                raise UnknownOperatorError(f"There is nothing here for {what}.")
-            self.take(inner_step)
+        self.take_inside(expand_body(step, self._type_and_shape), f"of which ONNX makes {step.label}")
         return [self.values.get(output) for output in step.outputs]
+
+    def take_inside(self, inner_steps: Iterable[OnnxStep], where: str) -> None:
+        """Run the steps inside a step. Raises UnknownOperatorError, which says where one stands."""
+        for inner_step in inner_steps:
+            if why_unsupported(inner_step):
+                raise UnknownOperatorError(f"There is nothing here for {inner_step.op}, {where}.")
+            self.take(inner_step)
 
     def _type_and_shape(self, name: str) -> tuple[int, tuple[int, ...]]:
         return self.types.get(name, int(TensorProto.FLOAT)), tuple(self.value(name).shape)

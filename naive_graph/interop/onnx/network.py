@@ -12,9 +12,10 @@ from onnx import ModelProto
 from ...core.number import shortened
 from ...errors import ImportModelError
 from ...tensor.base import TensorNode
+from ...tensor.nodes import LeafNode
 from .. import network
-from ..network import BuiltGraph, InputLeaf, Port, Sizes, fix_sizes, named_extents
-from ..steps import check_entries, check_supported
+from ..network import BuiltGraph, Port, fix_sizes, named_extents
+from ..steps import check_supported
 from ..summary import format_summary
 from ..weights import StoredWeights
 from .arrays import dtype_of, entry_type, type_name
@@ -36,7 +37,9 @@ class OnnxNetwork(network.ImportedNetwork):
     """
 
     def __init__(self, content: OnnxContent, sizes: Mapping[str, int], known: Mapping[str, Any], most: int) -> None:
-        self.content, self.size, self.known = content, len(content.steps), dict(known)
+        self.content, self.steps = content, content.steps
+        self.known = {slot.name: known[slot.name].astype(entry_type(slot.type))
+                      for slot in content.inputs if slot.name in known}  # fmt: skip
         self.said = summarize_content(content, content.name)  # before the weights are moved out of content
         slots = [input_ for input_ in content.inputs if input_.name not in self.known]
         super().__init__(content.name, slots, StoredWeights(content.weights, content.learned), sizes, most)
@@ -48,22 +51,10 @@ class OnnxNetwork(network.ImportedNetwork):
     def dtype(self, slot: Port) -> np.dtype[Any]:
         return dtype_of(slot.type, f"Input {slot.name!r}")
 
-    def build(self, sizes: Sizes) -> BuiltGraph:
-        builder = OnnxBuilder(self.weights, self.content.types, self.most)
-        for slot, shape in zip(self.slots, sizes):
-            check_entries(shape, f"Input {slot.name!r}")
-            if 0 in shape:
-                raise ImportModelError(f"Input {slot.name!r} of shape {shape} has no entries. A tensor here has some.")
-            builder.values[slot.name] = InputLeaf(shape, slot.name, self.dtype(slot))
-            builder.types[slot.name] = slot.type
-        for slot in self.content.inputs:
-            if slot.name in self.known:
-                builder.values[slot.name] = self.known[slot.name].astype(entry_type(slot.type))
-                builder.types[slot.name] = slot.type
-        with self.scopes.building():
-            for step in self.content.steps:
-                self.scopes.enter(step.name)
-                builder.take(step)
+    def new_builder(self) -> OnnxBuilder:
+        return OnnxBuilder(self.weights, self.known, self.content.types, self.most)
+
+    def collect_nodes(self, builder: OnnxBuilder, inputs: dict[str, LeafNode]) -> BuiltGraph:
         values = {output.name: builder.value(output.name) for output in self.content.outputs}
         outputs = {}
         for name, value in values.items():
@@ -72,7 +63,6 @@ class OnnxNetwork(network.ImportedNetwork):
             elif value.size:
                 outputs[name] = builder.node(name, value)
         nodes = {name: value for name, value in builder.values.items() if isinstance(value, TensorNode)}
-        inputs = {slot.name: builder.values[slot.name] for slot in self.slots}
         return BuiltGraph(inputs, outputs, nodes | builder.nodes, values)
 
 

@@ -42,7 +42,7 @@ class OnnxContent(NamedTuple):
     outputs: list[Port]
     said: dict[str, str]  # metadata
     learned: set[str]  # the weights that are parameters
-    types: dict[str, int]  # of weights, in ONNX's numbers
+    types: dict[str, int]  # of weights and inputs, in ONNX's numbers
 
 
 def read(source: Any, inputs: Any = None, outputs: Any = None, parameters: Any = None) -> OnnxContent:
@@ -75,6 +75,7 @@ def read(source: Any, inputs: Any = None, outputs: Any = None, parameters: Any =
         input_ports, output_ports, steps = _extract_subgraph(graph, steps, input_ports, output_ports, inputs, outputs)
     steps = sort_steps(steps, {*weights, *(port.name for port in input_ports)}, [port.name for port in output_ports])
     types = {tensor.name: tensor.data_type for tensor in graph.initializer} | dict.fromkeys(sklearn_weights, FLOAT)
+    types |= {port.name: port.type for port in input_ports}
     steps = hoist_weights(steps, weights, types, folder)
     metadata = {metadata_prop.key: metadata_prop.value for metadata_prop in model.metadata_props}
     content = OnnxContent(checked_text(graph.name), input_ports, weights, steps, output_ports, metadata, set(), types)

@@ -7,7 +7,7 @@ tensors, and ours are all float64: a step's attribute `T` says which it computes
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -16,9 +16,8 @@ import numpy as np
 from ...errors import ImportModelError
 from ...tensor.base import TensorNode
 from ...tensor.operators.mapping import ForeignOperator
-from ...tensor.operators.operator_def import OperatorDef
 from ...tensor.operators.table import TABLE
-from ..builder import ImportRule, StepBuilder, leaf_names, raise_no_operator, register
+from ..builder import ImportRule, StepBuilder, leaf_names, register
 from ..network import join_names
 from ..weights import StoredWeights
 from .folding import evaluate_operator, is_small
@@ -30,14 +29,9 @@ IMPORT_RULES: dict[str, ImportRule] = {}  # operators without an exact counterpa
 import_rule = partial(register, IMPORT_RULES)
 
 
-def mapping_of(op: str) -> tuple[OperatorDef, ForeignOperator] | None:
+def mapping_of(op: str) -> Any:
     """The row mapped to a TensorFlow operator, and the mapping; None if there is none."""
     return TABLE.mapping("tensorflow", op)
-
-
-def require_mapping(step: GraphStep) -> tuple[OperatorDef, ForeignOperator]:
-    """The row mapped to a step's operator, and the mapping. Raises ImportModelError if there is none."""
-    return mapping_of(step.op) or raise_no_operator(step)
 
 
 def why_unsupported(step: GraphStep) -> str:
@@ -53,9 +47,8 @@ class TensorFlowBuilder(StepBuilder):
     origins: aliases: for a value that is passed on unchanged, the name of the original.
     """
 
-    def __init__(self, weights: StoredWeights, constants: Mapping[str, Any], most: int) -> None:
-        super().__init__(weights, most)
-        self.values.update(constants)
+    def __init__(self, weights: StoredWeights, most: int) -> None:
+        super().__init__(weights, {}, most)
         self.origins: dict[str, str] = {}
 
     def advice(self, value: TensorNode) -> str:
@@ -84,7 +77,7 @@ class TensorFlowBuilder(StepBuilder):
 
         overrides: operands or properties to replace.
         """
-        row, mapping = require_mapping(step)
+        row, mapping = mapping_of(step.op)
         properties = self.properties(step, row, mapping) | overrides
         arrays = self.operands(step, row, mapping, self.input) | properties
         values = [x for array in arrays.values() for x in (array if isinstance(array, list) else [array])]

@@ -17,7 +17,7 @@ from ...tensor.operators.table import TABLE
 from ..builder import truncate_fraction
 from ..steps import check_entries
 from ..weights import Weight
-from .building import TensorFlowBuilder, import_rule, is_integer, require_mapping
+from .building import TensorFlowBuilder, import_rule, is_integer, mapping_of
 from .folding import FOLDED
 from .steps import PASSED, GraphStep, value_name
 from .values import MOST_REPEATED, dtype
@@ -170,7 +170,7 @@ def _stop_gradient(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]
 @import_rule("StridedSlice")
 def _strided_slice(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     """StridedSlice: x[index]. Bit i of each mask changes the meaning of entry i of begin, end and strides."""
-    operator_def, mapping = require_mapping(step)
+    operator_def, mapping = mapping_of(step.op)
     builder.properties(step, operator_def, mapping)  # for its checks only: the masks are read below
     begin, end, steps = (builder.known_array(step, operand_index).ravel().tolist() for operand_index in (1, 2, 3))
     masks = {name: step.attributes.get(name, 0) for name in mapping.prepared}
@@ -218,7 +218,7 @@ def _select(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
 @import_rule("OneHot")
 def _one_hot(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     """OneHot: a negative index selects nothing; our operator would count it from the end."""
-    properties = builder.properties(step, *require_mapping(step))
+    properties = builder.properties(step, *mapping_of(step.op))
     x, depth = builder.operand(step, 0), float(properties["depth"])
     less_step = step._replace(name=f"{step.name}/classes")
     (is_negative,) = builder.apply_operator(less_step, TABLE["less"], {"a": x, "b": 0.0})
@@ -230,7 +230,7 @@ def _one_hot(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
 @import_rule("Conv2DBackpropInput")
 def _conv2d_backprop_input(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     """Conv2DBackpropInput: with explicit padding, the output padding goes to the end; our operator would centre it."""
-    operator_def, mapping = require_mapping(step)
+    operator_def, mapping = mapping_of(step.op)
     values = builder.operands(step, operator_def, mapping) | builder.properties(step, operator_def, mapping)
     if isinstance(values["padding"], tuple):
         wanted = values.pop("output_shape")
@@ -243,7 +243,7 @@ def _conv2d_backprop_input(builder: TensorFlowBuilder, step: GraphStep) -> Seque
 @import_rule("SplitV")
 def _split_by_sizes(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     """SplitV: one of the sizes may be -1, for the remaining entries."""
-    properties = builder.properties(step, *require_mapping(step))
+    properties = builder.properties(step, *mapping_of(step.op))
     shape, axis, sizes = builder.input(step, 0).shape, properties["axis"], np.ravel(properties["sizes"]).tolist()
     if sizes.count(-1) == 1 and -len(shape) <= axis < len(shape):
         rest = shape[axis] - (sum(sizes) + 1)  # the other sizes: sum(sizes) contains the -1
@@ -259,7 +259,7 @@ def _split_into_count(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[A
     if type(count) is not int or not 0 < count <= MOST_PARTS:
         raise ImportAttributeError(step.label, name, count, f"Due are 1 to {MOST_PARTS:,} parts.")
     if step.op == "Unpack":
-        properties = builder.properties(step, *require_mapping(step))
+        properties = builder.properties(step, *mapping_of(step.op))
         shape, axis = builder.input(step, 0).shape, properties["axis"]
         if -len(shape) <= axis < len(shape) and shape[axis] != count:
             raise ImportAttributeError(step.label, name, count, f"The shape {shape} has other parts along {axis}.")

@@ -11,10 +11,11 @@ import numpy as np
 
 from ...errors import ImportModelError
 from ...tensor.base import TensorNode
+from ...tensor.nodes import LeafNode
 from ...tensor.operators import register_all  # noqa: F401 - all rows
 from .. import network
-from ..network import BuiltGraph, InputLeaf, Port, Sizes
-from ..steps import check_entries, check_supported
+from ..network import BuiltGraph, Port
+from ..steps import check_supported
 from ..summary import format_summary
 from ..weights import StoredWeights
 from .building import TensorFlowBuilder, mapping_of, why_unsupported
@@ -27,29 +28,19 @@ class TensorFlowNetwork(network.ImportedNetwork):
     """The network that `from_tensorflow` returns."""
 
     def __init__(self, name: str, content: TensorFlowContent, sizes: Mapping[str, int], most: int) -> None:
-        self.content, self.size = content, len(content.steps)
+        self.content, self.steps = content, content.steps
         self.said = summarize_content(content, name)  # before the weights are moved out of content
-        arrays = content.arrays
-        weights = [name for name, array in arrays.items() if array.dtype.kind == "f" and array.ndim and array.size]
-        stored = {name: arrays.pop(name) for name in weights}
-        super().__init__(name, content.slots, StoredWeights(stored, content.learned), sizes, most)
+        super().__init__(name, content.slots, StoredWeights(content.arrays, content.learned), sizes, most)
 
     def dtype(self, slot: Port) -> np.dtype[Any]:
         return dtype(Type(slot.type), slot.name)  # type: ignore[no-any-return]
 
-    def build(self, sizes: Sizes) -> BuiltGraph:
-        builder = TensorFlowBuilder(self.weights, self.content.arrays, self.most)
-        inputs: dict[str, Any] = {}
-        for slot, shape in zip(self.slots, sizes):
-            check_entries(shape, f"Placeholder {slot.name!r}")
-            inputs[slot.name] = InputLeaf(shape, slot.name, self.dtype(slot))
-        builder.values |= inputs
-        with self.scopes.building():
-            for step in self.content.steps:
-                self.scopes.enter(step.name)
-                builder.take(step)
-            outputs = {written: _output(builder, *source) for written, source in self.content.outputs.items()}
-        return BuiltGraph(inputs, outputs, {**builder.constants, **builder.nodes})
+    def new_builder(self) -> TensorFlowBuilder:
+        return TensorFlowBuilder(self.weights, self.most)
+
+    def collect_nodes(self, builder: TensorFlowBuilder, inputs: dict[str, LeafNode]) -> BuiltGraph:
+        outputs = {written: _output(builder, *source) for written, source in self.content.outputs.items()}
+        return BuiltGraph(inputs, outputs, {**self.weights.constants, **builder.constants, **builder.nodes})
 
     def advice(self, names: Collection[str]) -> str:
         return f"say them: from_tensorflow(..., shapes={dict.fromkeys(names, (1, 28, 28, 1))})"
