@@ -73,8 +73,8 @@ def check_sizes(ports: Sequence[Port], sizes: Mapping[str, int]) -> None:
             raise ImportModelError(f"sizes={{{name!r}: {shortened(size)}}}: a size is a whole number from 1 on.")
 
 
-def fix_sizes(port: Port, sizes: Mapping[str, int]) -> tuple[int | str | None, ...] | None:
-    """Return the port's extents, with numbers in place of the names in sizes."""
+def fix_sizes(port: Port, sizes: Mapping[str, int]) -> Any:
+    """Return the port's extents, with numbers in place of the names in sizes; None if they are unknown."""
     if port.extents is None:
         return None
     return tuple(sizes.get(extent, extent) if isinstance(extent, str) else extent for extent in port.extents)
@@ -117,9 +117,10 @@ class ImportedNetwork:
         self.most = most
         self.name, self.slots, self.weights, self.sizes = name, [*map(name_open_extents, slots)], weights, dict(sizes)
         check_sizes(self.slots, sizes)
+        self.shapes = {slot.name: fix_sizes(slot, sizes) for slot in self.slots}
         self.scopes, self.built = NamedScopes(), dict[Sizes, BuiltGraph]()
-        if all(map(self._is_sized, self.slots)):
-            self.graph_of(tuple(self._shape(slot) for slot in self.slots))
+        if not self.open_inputs():
+            self.graph_of(tuple(self.shapes.values()))
 
     def new_builder(self) -> Any:
         """A StepBuilder of the file's format."""
@@ -147,7 +148,7 @@ class ImportedNetwork:
     def graph(self) -> BuiltGraph:
         """The nodes for the input shapes used last. Raises ImportModelError if none were built yet."""
         if not self.built:
-            free = [slot.name for slot in self.slots if not self._is_sized(slot)]
+            free = self.open_inputs()
             raise ImportModelError(
                 f"The network's nodes depend on the shapes of {', '.join(free)}, which the file leaves open. Call the "
                 f"network with arrays, or {self.advice(free)}."
@@ -203,20 +204,17 @@ class ImportedNetwork:
 
     def with_sizes(self) -> BuiltGraph:
         """Return the nodes for the input shapes used last; if none were built, build with 1 for each open extent."""
-        if not self.built and all(slot.extents is not None for slot in self.slots):
-            shapes = (fix_sizes(slot, self.sizes) or () for slot in self.slots)
-            ones = [[extent if isinstance(extent, int) else 1 for extent in shape] for shape in shapes]
+        if not self.built and None not in self.shapes.values():
+            ones = ((extent if isinstance(extent, int) else 1 for extent in shape) for shape in self.shapes.values())
             return self.build(tuple(map(tuple, ones)))
         return self.graph
 
     # --- building ---
 
-    def _is_sized(self, slot: Port) -> bool:
-        extents = fix_sizes(slot, self.sizes)
-        return extents is not None and all(isinstance(extent, int) for extent in extents)
-
-    def _shape(self, slot: Port) -> tuple[int, ...]:
-        return tuple(int(size or 0) for size in fix_sizes(slot, self.sizes) or ())
+    def open_inputs(self) -> list[str]:
+        """The names of the inputs whose shapes are not known."""
+        return [name for name, shape in self.shapes.items()
+                if shape is None or not all(isinstance(extent, int) for extent in shape)]  # fmt: skip
 
     def build(self, sizes: Sizes) -> BuiltGraph:
         """Build the nodes for inputs of these shapes."""

@@ -52,31 +52,28 @@ def custom_name(call: Call) -> tuple[str, dict[str, Any]]:
     """Name and attributes of an operator outside ONNX's own set: its Onnx(...) name, or else the operator's name."""
     row = call.operator
     for mapping in row.mappings:
-        homes = mapping.homes()
-        if mapping.framework == "onnx" and not defs.has(mapping.operator) and mapping.operands is None:
-            plain = all(isinstance(home, Attribute) for home in homes.values())
+        homes: dict[str, Any] = mapping.homes()
+        is_plain = mapping.operands is None and all(isinstance(home, Attribute) for home in homes.values())
+        if mapping.framework == "onnx" and is_plain and not defs.has(mapping.operator):
             with suppress(KeyError):
                 attributes: dict[str, Any] = {}
                 for property_name, home in homes.items():
-                    if isinstance(home, Attribute):
-                        values = to_attributes(home, call.properties[property_name])
-                        attributes |= {name: value for name, value in values.items() if value is not None}
-                if plain and not any(isinstance(value, TensorNode) for value in attributes.values()):
-                    return mapping.operator, attributes
+                    attributes |= to_attributes(home, call.properties[property_name])
+                if not any(isinstance(value, TensorNode) for value in attributes.values()):
+                    return mapping.operator, {name: value for name, value in attributes.items() if value is not None}
     return row.name, {}
 
 
 def rebuild_call(function: Any, inputs: Sequence[Any], name: str) -> Any:
     """Call the operator that a local function's metadata names. Raises NaiveGraphError."""
     operator, operands, properties = _parse_metadata(function)
-    arguments: list[Any] = []
-    for operand in operands:
-        if operand is None:
-            arguments.append(None)
-        elif isinstance(operand, list):
-            arguments.append([inputs[position] for position in operand])
-        else:
-            arguments.append(inputs[operand])
+
+    def find(operand: Any) -> Any:
+        if isinstance(operand, list):
+            return [inputs[position] for position in operand]
+        return None if operand is None else inputs[operand]
+
+    arguments = [*map(find, operands)]
     operator_def = _operator(operator)
     if isinstance(operator_def, Rule):
         node = operator_def(*arguments)

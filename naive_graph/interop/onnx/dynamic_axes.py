@@ -16,7 +16,7 @@ import numpy as np
 from onnx import GraphProto, NodeProto, helper, numpy_helper
 
 from ...errors import NaiveGraphError
-from ..network import ImportedNetwork, Sizes, fix_sizes, named_extents
+from ..network import ImportedNetwork, Sizes, named_extents
 from .export_graph import ModelBuilder
 
 Written = tuple[ModelBuilder, GraphProto]
@@ -29,9 +29,7 @@ class SizeMustStayFixed(Exception):
 
 def write_with_dynamic_axes(network: ImportedNetwork, present: Sizes, write: Callable[[Sizes], Written]) -> Written:
     """Write a network with as many open sizes as possible as named dimensions."""
-    extents: list[Sequence[Any]] = [
-        fix_sizes(slot, network.sizes) or shape for slot, shape in zip(network.slots, present)
-    ]
+    extents: list[Sequence[Any]] = [named or shape for named, shape in zip(network.shapes.values(), present)]
     taken = {extent for node in network.with_sizes().inner for extent in node.shape}
     free = (size for size in count(2) if size not in taken)
     written, open_ = write(present), dict[str, Pair]()

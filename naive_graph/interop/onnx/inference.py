@@ -47,13 +47,11 @@ def node_of(step: OnnxStep) -> NodeProto:
 
 def evaluate(step: OnnxStep, arrays: Mapping[str, Any]) -> list[Any]:
     """Evaluate a step on arrays with onnx's reference evaluator. Raises ImportModelError."""
-    opsets = [helper.make_opsetid("", step.opset)]
     inputs, outputs = ([ValueInfoProto(name=name) for name in names if name] for names in (arrays, step.outputs))
     graph = helper.make_graph([node_of(step)], step.op, inputs, outputs)
-    model = helper.make_model(graph, opset_imports=opsets)
     try:
         with np.errstate(all="ignore"):
-            results = ReferenceEvaluator(model).run(None, dict(arrays))
+            results = ReferenceEvaluator(graph, {"": step.opset}).run(None, dict(arrays))
     except Exception as error:  # onnx may raise any exception
         raise ImportModelError(f"{step.label} cannot be computed: {error}".rstrip(".") + ".") from None
     remaining = iter(results)

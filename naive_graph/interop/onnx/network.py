@@ -14,7 +14,7 @@ from ...errors import ImportModelError
 from ...tensor.base import TensorNode
 from ...tensor.nodes import LeafNode
 from .. import network
-from ..network import BuiltGraph, Port, fix_sizes, named_extents
+from ..network import BuiltGraph, Port, named_extents
 from ..steps import check_supported
 from ..summary import format_summary
 from ..weights import StoredWeights
@@ -45,7 +45,7 @@ class OnnxNetwork(network.ImportedNetwork):
         super().__init__(content.name, slots, StoredWeights(content.weights, content.learned), sizes, most)
 
     def advice(self, names: Collection[str]) -> str:
-        open_sizes = named_extents(fix_sizes(slot, self.sizes) for slot in self.slots if slot.name in names)
+        open_sizes = named_extents(self.shapes[name] for name in names)
         return f"give sizes: from_onnx(path, sizes={dict.fromkeys(sorted(open_sizes), 1)})"
 
     def dtype(self, slot: Port) -> np.dtype[Any]:

@@ -79,10 +79,10 @@ class LayerReader:
 
     def take(self, step: OnnxStep) -> None:
         """Read one operator; unrecognised ones are collected for the error message."""
-        read_layer = LAYER_READERS.get(step.op, _reject_step) if not step.domain else _reject_step
+        read_layer = None if step.domain else LAYER_READERS.get(step.op)
         follows = step.inputs[:1] == (self.last_output,) and len(step.outputs) == 1
         try:
-            is_layer = follows and read_layer(self, step)
+            is_layer = follows and read_layer is not None and read_layer(self, step)
         except (SequentialError, KeyError, TypeError, ValueError):  # its sizes or attributes fit no layer
             is_layer = False
         if not is_layer:
@@ -127,10 +127,6 @@ ACCEPTED: dict[str, Any] = {
     "alpha": [1.0], "beta": [1.0], "transA": [0], "group": [1], "ceil_mode": [0], "count_include_pad": [0, 1],
     "auto_pad": ["NOTSET", "VALID"], "dilations": [[1, 1]], "storage_order": [0], "seed": range(2**63),
 }  # fmt: skip
-
-
-def _reject_step(reader: LayerReader, step: OnnxStep) -> bool:
-    return False
 
 
 def _read_transpose(reader: LayerReader, step: OnnxStep) -> bool:

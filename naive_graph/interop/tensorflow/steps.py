@@ -32,10 +32,7 @@ class GraphStep(NamedTuple):
     op: str
     inputs: Sequence[str]
     attributes: Mapping[str, Any]
-
-    @property
-    def opset(self) -> None:
-        """None: TensorFlow has no opsets."""
+    opset: None = None  # TensorFlow has no opsets
 
     @property
     def qualified_name(self) -> str:
