@@ -193,30 +193,6 @@ def arguments_text(names: Iterable[str], arguments: Sequence[Any]) -> str:
     return ", ".join(f"{name} = {_shorten(repr(value))}" for name, value in zip(names, arguments))
 
 
-def build_cases(
-    make_cases: Callable[[], Iterable[ExerciseCase | Sequence[Any]]], names: Iterable[str],
-    describe_features: Callable[..., str] = lambda *_: "",
-) -> list[ExerciseCase]:  # fmt: skip
-    """The cases of an exercise, which yields ExerciseCases, or the arguments of a call, from which a case is made.
-
-    names: of the arguments. describe_features: gives the features of arguments.
-    """
-    cases = []
-    for entry in make_cases():
-        if isinstance(entry, ExerciseCase):
-            cases.append(entry)
-        else:
-            cases.append(plain_case(arguments_text(names, entry), *entry, features=describe_features(*entry)))
-    return cases
-
-
-def build_fresh_cases(make_cases: Callable[[], list[ExerciseCase]]) -> list[ExerciseCase]:
-    """Random cases that are not among the standard ones."""
-    standard = {case.text for case in make_cases()}
-    with fresh_cases():
-        return [case for case in make_cases() if case.text not in standard]
-
-
 _SEED_PREFIX: ContextVar[str] = ContextVar("seed_prefix", default="")  # other random numbers from the same seeds
 
 

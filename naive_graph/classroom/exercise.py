@@ -25,7 +25,7 @@ from textwrap import dedent
 from types import CodeType
 from typing import Any, NamedTuple
 
-from .cases import ExerciseCase, build_cases, build_fresh_cases
+from .cases import ExerciseCase, arguments_text, fresh_cases, plain_case
 from .run_answer import AnswerOutcome, run_unwatched
 
 # Errors of a slip of the pen: two of these are the same mistake only if of one kind; any two others are.
@@ -152,7 +152,9 @@ class Exercise:
     @cached_property
     def fresh(self) -> Exercise | None:
         """The exercise with new random cases, to test a diagnosis; None if its cases are not random."""
-        others = build_fresh_cases(self._build_cases)
+        standard = {case.text for case in self._build_cases()}
+        with fresh_cases():
+            others = [case for case in self._build_cases() if case.text not in standard]
         return replace(self, make_cases=lambda: others) if others else None
 
     def with_cases(self, indices: list[int]) -> Exercise:
@@ -161,11 +163,12 @@ class Exercise:
         return replace(self, make_cases=lambda: chosen)
 
     def _build_cases(self) -> list[ExerciseCase]:
-        return build_cases(self.make_cases, signature(self.solve).parameters, self._describe_features)
+        return [entry if isinstance(entry, ExerciseCase) else self._make_case(entry) for entry in self.make_cases()]
 
-    def _describe_features(self, *arguments: Any) -> str:
-        """The features of arguments, joined by semicolons."""
-        return ";".join(feature for feature, holds in self._feature_tests.items() if holds(*arguments))
+    def _make_case(self, arguments: Sequence[Any]) -> ExerciseCase:
+        """A case of the arguments of a call, with their features."""
+        special = ";".join(feature for feature, holds in self._feature_tests.items() if holds(*arguments))
+        return plain_case(arguments_text(signature(self.solve).parameters, arguments), *arguments, features=special)
 
     @cached_property
     def _feature_tests(self) -> dict[str, Callable[..., Any]]:

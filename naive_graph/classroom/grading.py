@@ -121,8 +121,8 @@ def grade_all(course: Course, print_line: PrintLine, only_student: str = "") -> 
             for done in as_completed(waiting):
                 result: Result = done.result()()
                 who = spreadsheet_name(result.student)
-                marked = manual_marks.apply_marks(who, result.lesson, result.answers, marks)
-                results.append(result._replace(answers=marked))
+                given = (marks.get((who, result.lesson, answer["exercise"])) for answer in result.answers)
+                results.append(result._replace(answers=[*map(manual_marks.apply_mark, result.answers, given)]))
                 print_line(f"{len(results)} of {len(work)}: {_result_line(results[-1])}")
         except BaseException:
             pool.shutdown(cancel_futures=True)

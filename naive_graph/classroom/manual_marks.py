@@ -113,14 +113,8 @@ def _parse_points(where: str, row: dict[str, str], points_of_parts: PointsOfPart
     return points
 
 
-def apply_marks(
-    student: str, lesson: str, answers: Iterable[dict[str, Any]], marks: dict[MarkKey, ManualMark]
-) -> list[dict[str, Any]]:
-    """The answers with the marks that a person gave them."""
-    return [_apply_mark(answer, marks.get((student, lesson, answer["exercise"]))) for answer in answers]
-
-
-def _apply_mark(answer: dict[str, Any], mark: ManualMark | None) -> dict[str, Any]:
+def apply_mark(answer: dict[str, Any], mark: ManualMark | None) -> dict[str, Any]:
+    """The answer with the mark that a person gave it, if any."""
     if mark is None or mark.points is None:
         return answer
     messages = [mark.reason, answer["message"].removeprefix(WAITS)]

@@ -162,20 +162,15 @@ def _match_sizes(exercise: Exercise, pairs: Pairs) -> str:
     return f"{len(got)}, where right is {len(want)}"
 
 
-def _count_entries(pairs: Pairs) -> Iterator[tuple[Counter[str], Counter[str]]]:
-    """Yield Counters of the entries of each wrong and right list; nothing unless all values are lists."""
-    if all(isinstance(value, list) for pair in pairs for value in pair):
-        for pair in pairs:
-            got, want = (Counter(map(_round_value, flat(value))) for value in pair)
-            yield got, want
-
-
 def _round_value(value: Any) -> str:
     return f"{value:.9g}" if isinstance(value, float) else repr(value)
 
 
 def _match_counts(pairs: Pairs, relation: Callable[[Counter[str], Counter[str]], bool]) -> str:
-    counted = list(_count_entries(pairs))
+    """ "so" if the relation holds between the counted entries of each wrong and right list; else ""."""
+    if not all(isinstance(value, list) for pair in pairs for value in pair):
+        return ""
+    counted = [[Counter(map(_round_value, flat(value))) for value in pair] for pair in pairs]
     return "so" if counted and all(any(got) and relation(got, want) for got, want in counted) else ""
 
 

@@ -151,10 +151,8 @@ def _order_cases() -> Iterator[ExerciseCase]:
         for order in [right, right[::-1], shuffled, *wrong] if original.size < 21 else [right]:
             special = ["a node is missing"] * (set(order) < set(right))
             special += ["a node is listed twice"] * (len(order) > recipe.size)
-            names = naming_mode(seed, recipe.size)
-            yield graph_case(
-                recipe, (range(recipe.size), order), f", order = [{names_text(order)}]", None, special, names
-            )
+            names, suffix = naming_mode(seed, recipe.size), f", order = [{names_text(order)}]"
+            yield graph_case(recipe, (range(recipe.size), order), suffix, None, special, names)
 
 
 def finish_times(minutes, needs):

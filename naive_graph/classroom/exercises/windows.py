@@ -122,10 +122,6 @@ def _convolutions() -> Iterator[tuple[Any, ...]]:
         yield *(_random_rows(chance, *shape) for shape in shapes), stride, padding
 
 
-def _convolutions_without_padding() -> Iterator[tuple[Any, ...]]:
-    return ((x, w, delta, stride) for x, w, delta, stride, padding in _convolutions() if not padding)
-
-
 def _poolings() -> Iterator[tuple[Any, ...]]:
     for x in ([[3, 1], [2, 2]], [[1, 4], [3, 2]], [[2, 7], [7, 1]], [[-3, -2], [-1, -4]]):
         yield x, [[5]], 2
@@ -137,11 +133,11 @@ def _poolings() -> Iterator[tuple[Any, ...]]:
 
 
 def _input_gradient_cases() -> Iterator[tuple[Any, ...]]:
-    return ((delta, w, stride, len(x), len(x[0])) for x, w, delta, stride in _convolutions_without_padding())
+    return ((delta, w, stride, len(x), len(x[0])) for x, w, delta, stride, padding in _convolutions() if not padding)
 
 
 def _kernel_gradient_cases() -> Iterator[tuple[Any, ...]]:
-    return ((x, delta, stride, len(w), len(w[0])) for x, w, delta, stride in _convolutions_without_padding())
+    return ((x, delta, stride, len(w), len(w[0])) for x, w, delta, stride, padding in _convolutions() if not padding)
 
 
 CONVOLVE = Exercise(convolve, lambda: ((x, w, stride, padding) for x, w, _, stride, padding in _convolutions()))

@@ -80,10 +80,6 @@ def _aligned_step(axis: Axis) -> float:
     return (axis.old_extent - 1) / (resized_extent - 1) if resized_extent != 1 else 0.0
 
 
-def _linear_kernel(offset: Any, options: Mapping[str, Any]) -> Any:
-    return np.clip(1.0 - abs(offset), 0.0, None)
-
-
 def _cubic_kernel(offset: Any, options: Mapping[str, Any]) -> Any:
     a, distance = options["cubic_coeff_a"], abs(offset)
     return np.where(distance <= 1.0, cubic_near(a, distance), np.where(distance < 2.0, cubic_far(a, distance), 0.0))
@@ -100,7 +96,9 @@ def cubic_far(a: float, distance: Any) -> Any:
 
 
 # Mode -> (distance at which the kernel becomes 0, kernel: weight of a neighbour by its offset from the position).
-KERNELS = {"linear": (1, _linear_kernel), "cubic": (2, _cubic_kernel)}
+KERNELS: dict[str, tuple[int, Callable[..., Any]]] = {
+    "linear": (1, lambda offset, options: np.clip(1.0 - abs(offset), 0.0, None)), "cubic": (2, _cubic_kernel),
+}  # fmt: skip
 
 
 @import_rule("Resize", "Upsample")

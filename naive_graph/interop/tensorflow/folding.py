@@ -26,14 +26,6 @@ def _axes(axes: Any) -> Any:
     return None if axes is None else tuple(np.ravel(axes).tolist())
 
 
-def _sum(x: Any, axis: Any, keepdims: bool) -> Any:
-    return np.sum(x, _axes(axis), x.dtype, keepdims=keepdims)
-
-
-def _prod(x: Any, axis: Any, keepdims: bool) -> Any:
-    return np.prod(x, _axes(axis), x.dtype, keepdims=keepdims)
-
-
 def _slice(x: Any, begin: Any, sizes: Any) -> Any:
     ends = (extent if size == -1 else start + size for start, size, extent in zip(begin, sizes, x.shape))
     return x[tuple(map(slice, begin, ends))]
@@ -62,8 +54,8 @@ FOLDED: dict[str, Callable[..., Any]] = {
     "stack": lambda tensors, axis: np.stack(tensors, axis),
     "slice": _slice,
     "gather": _gather,
-    "reduce_sum": _sum,
-    "reduce_prod": _prod,
+    "reduce_sum": lambda x, axis, keepdims: np.sum(x, _axes(axis), x.dtype, keepdims=keepdims),
+    "reduce_prod": lambda x, axis, keepdims: np.prod(x, _axes(axis), x.dtype, keepdims=keepdims),
     "reduce_max": lambda x, axis, keepdims: np.max(x, _axes(axis), keepdims=keepdims),
     "reduce_min": lambda x, axis, keepdims: np.min(x, _axes(axis), keepdims=keepdims),
 }  # fmt: skip
