@@ -18,6 +18,7 @@ from collections.abc import Callable
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from traceback import extract_tb
 from typing import Any
 
 from ..core.files import write_atomically
@@ -117,18 +118,11 @@ def _run_file(file: Path, source: str) -> dict[str, Any]:
         ast.parse(source)
         return runpy.run_path(str(file))
     except Exception as error:
-        line = getattr(error, "lineno", None) or _error_line(file, error)
+        frames = extract_tb(error.__traceback__)
+        lines = [frame.lineno for frame in frames if frame.filename == str(file)]
+        line = getattr(error, "lineno", None) or (lines or [0])[-1]
         problem = f"{type(error).__name__}: {getattr(error, 'msg', error)}"
         raise LessonError(f"{file} cannot be run: {problem}, in line {line}. Mend that line.") from error
-
-
-def _error_line(file: Path, error: BaseException) -> int:
-    """The last line of the file that was running."""
-    trace, line = error.__traceback__, 0
-    while trace is not None:
-        line = trace.tb_lineno if trace.tb_frame.f_code.co_filename == str(file) else line
-        trace = trace.tb_next
-    return line
 
 
 def _get_function(file: Path, scope: dict[str, Any], name: str) -> Callable[..., Any]:

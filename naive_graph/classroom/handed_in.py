@@ -49,20 +49,16 @@ def read_submission(folder: Path, wants_tiny: bool) -> SubmittedFiles:
     if not stat.S_ISDIR(_mode(folder)):
         return SubmittedFiles()
     names = [name for name in _list_visible(folder) if name not in IGNORED]
-    notebooks = [name for name in names if name.lower().endswith(".ipynb")]
-    readable = [name for name in notebooks if not _why_unreadable(folder / name)]
+    unreadable = {name: _why_unreadable(folder / name) for name in names}
+    readable = [name for name in names if name.lower().endswith(".ipynb") and not unreadable[name]]
     chosen = [name for name in readable if Path(name).stem == folder.name] or readable
     graded_names = {*(chosen if len(chosen) == 1 else []), *([TINY] if wants_tiny else [])}
-    left_out = []
-    for name in names:
-        reason = _why_unreadable(folder / name) or _why_not_graded(name, chosen)
-        if name not in graded_names or _why_unreadable(folder / name):
-            left_out.append(f"{_printable(name)} {reason}")
+    left_out = [f"{_printable(name)} {reason or _why_not_graded(name, chosen)}"
+                for name, reason in unreadable.items() if reason or name not in graded_names]  # fmt: skip
     problem = "" if len(chosen) == 1 else next((line for line in left_out if ".ipynb " in line.lower()), "")
     notebook = read_bytes(folder / chosen[0]) if len(chosen) == 1 else b""
-    tiny = folder / TINY
-    has_tiny = wants_tiny and TINY in names and not _why_unreadable(tiny)
-    return SubmittedFiles(notebook, read_bytes(tiny) if has_tiny else b"", problem, tuple(left_out))
+    tiny = read_bytes(folder / TINY) if wants_tiny and unreadable.get(TINY) == "" else b""
+    return SubmittedFiles(notebook, tiny, problem, tuple(left_out))
 
 
 def list_misplaced(student_folder: Path, lessons: Iterable[str]) -> list[str]:
