@@ -14,9 +14,9 @@ from ...errors import ImportAttributeError
 from ...tensor import arithmetic, slicing
 from ...tensor.base import TensorNode
 from ...tensor.operators.convolution import add_overlapping_windows
-from ...tensor.sliding import SAME, make_window
+from ...tensor.sliding import make_window
 from ...tensor.sparse_selector import AxisSelection
-from .import_graph import OnnxBuilder, attributes_of, import_rule
+from .import_graph import OnnxBuilder, attributes_of, import_rule, mapping_of
 from .steps import OnnxStep
 
 # Attributes with an entry for each spatial axis (pads: two) -> the entry for an axis of extent 1 that is added.
@@ -53,6 +53,14 @@ def _slide_sequence(builder: OnnxBuilder, step: OnnxStep, x: TensorNode) -> Sequ
 
 def _slide_image(builder: OnnxBuilder, step: OnnxStep, axes: Sequence[int | None], values: Sequence[Any]) -> TensorNode:
     """Apply the image operator along two spatial axes; None is a new axis of extent 1."""
+    names = [f"{name}/image" if value is not None else "" for name, value in zip(step.inputs, values)]
+    builder.values |= {name: value for name, value in zip(names, values) if name}
+    step = _choose_axes(step._replace(inputs=tuple(names), outputs=step.outputs[:1]), axes)
+    return builder.by_row(step)[0]  # type: ignore[no-any-return]
+
+
+def _choose_axes(step: OnnxStep, axes: Sequence[int | None]) -> OnnxStep:
+    """The step with its attributes for these spatial axes; None is a new axis of extent 1."""
     changed = {}
     for name, attribute in step.attributes.items():
         changed[name] = copied = type(attribute)()
@@ -63,9 +71,7 @@ def _slide_image(builder: OnnxBuilder, step: OnnxStep, axes: Sequence[int | None
             for first in range(0, len(attribute.ints), count):
                 entries += [NEW_AXIS_ENTRIES[name] if axis is None else attribute.ints[first + axis] for axis in axes]
             copied.ints[:] = entries
-    names = [f"{name}/image" if value is not None else "" for name, value in zip(step.inputs, values)]
-    builder.values |= {name: value for name, value in zip(names, values) if name}
-    return builder.by_row(step._replace(attributes=changed, inputs=tuple(names), outputs=step.outputs[:1]))[0]  # type: ignore[no-any-return]
+    return step._replace(attributes=changed)
 
 
 # --- volumes ------------------------------------------------------------------
@@ -86,33 +92,21 @@ def _slide_volume(builder: OnnxBuilder, step: OnnxStep, x: TensorNode) -> Sequen
     return [result if bias is None else result + slicing.reshape(bias, (bias.size, 1, 1, 1))]
 
 
-def _depth_window(step: OnnxStep, x: TensorNode, w: TensorNode) -> tuple[int, int, int, int]:
-    """Window along the depth: number of positions, stride, dilation, and zeros before."""
-    attributes = attributes_of(step)
-    auto = attributes.get("auto_pad", "NOTSET")
-    if auto not in ("NOTSET", "VALID", *SAME):
-        raise ImportAttributeError(
-            step.label, "auto_pad", auto, "There are 'NOTSET', 'VALID', 'SAME_UPPER', 'SAME_LOWER'."
-        )
-    strides, dilations = attributes.get("strides", [1]), attributes.get("dilations", [1])
-    pads = attributes.get("pads", [0] * 6)
-    for name, numbers, least in (("strides", strides, 1), ("dilations", dilations, 1), ("pads", pads, 0)):
-        if min(numbers) < least:
-            raise ImportAttributeError(step.label, name, numbers, f"Its numbers are {least} or more.")
-    stride, dilation = strides[0], dilations[0]
-    padding = (pads[0], 0, pads[3], 0) if auto == "NOTSET" else auto
-    geometry = make_window(x.shape[2], w.shape[2], stride, padding, dilation)
-    return geometry.out, stride, dilation, geometry.before
+def _depth_properties(builder: OnnxBuilder, step: OnnxStep) -> dict[str, Any]:
+    """The properties of the image operator along the depth: of each pair the first counts."""
+    return builder.properties(_choose_axes(step, [0, None]), *mapping_of(step.op, step.opset))
 
 
 def _convolve_volume(builder: OnnxBuilder, step: OnnxStep, x: TensorNode, w: TensorNode) -> TensorNode:
     """3-D convolution: the depth positions in a window become channels of an image."""
-    n, _, _, *image = x.shape
-    out, stride, dilation, before = _depth_window(step, x, w)
-    depth_windows = slicing.gather_axis(x, 2, (out, w.shape[2]), (stride, dilation), -before)
-    images = slicing.reshape(arithmetic.transpose(depth_windows, 0, 2, 1, 3, 4, 5), (n * out, -1, *image))
+    n, _, depth, *image = x.shape
+    along_depth = _depth_properties(builder, step)
+    stride, dilation = along_depth["strides"][0], along_depth["dilations"][0]
+    window = make_window(depth, w.shape[2], stride, along_depth["padding"], dilation)
+    depth_windows = arithmetic.transpose(window.extract(x, 2), 0, 2, 1, 3, 4, 5)
+    images = slicing.reshape(depth_windows, (n * window.out, -1, *image))
     y = _slide_image(builder, step, [1, 2], [images, slicing.reshape(w, (w.shape[0], -1, *w.shape[3:]))])
-    return arithmetic.transpose(slicing.reshape(y, (n, out, *y.shape[1:])), 0, 2, 1, 3, 4)
+    return arithmetic.transpose(slicing.reshape(y, (n, window.out, *y.shape[1:])), 0, 2, 1, 3, 4)
 
 
 def _transpose_convolve_volume(builder: OnnxBuilder, step: OnnxStep, x: TensorNode, w: TensorNode) -> TensorNode:
@@ -123,13 +117,13 @@ def _transpose_convolve_volume(builder: OnnxBuilder, step: OnnxStep, x: TensorNo
             raise ImportAttributeError(
                 step.label, name, attributes[name], "Of volumes, pads are read. Export the network with pads."
             )
-    stride, dilation, output_padding = (attributes.get(name, [usual])[0] for name, usual in
-                              (("strides", 1), ("dilations", 1), ("output_padding", 0)))  # fmt: skip
-    pads = attributes.get("pads", [0] * 6)
-    out = (depth - 1) * stride + (w.shape[2] - 1) * dilation + 1 + output_padding - pads[0] - pads[3]
+    along_depth = _depth_properties(builder, step)
+    stride, dilation, output_padding = (along_depth[name][0] for name in ("strides", "dilations", "output_padding"))
+    before, _, after, _ = along_depth["padding"]
+    out = (depth - 1) * stride + (w.shape[2] - 1) * dilation + 1 + output_padding - before - after
     images = slicing.reshape(arithmetic.transpose(x, 0, 2, 1, 3, 4), (n * depth, -1, *image))
     y = _slide_image(builder, step, [1, 2], [images, slicing.reshape(w, (w.shape[0], -1, *w.shape[3:]))])
     y = slicing.reshape(y, (n, depth, -1, w.shape[2], *y.shape[2:]))
-    selection = AxisSelection((0, 1), 2, (stride, dilation), -pads[0])
+    selection = AxisSelection((0, 1), 2, (stride, dilation), -before)
     y = add_overlapping_windows(arithmetic.transpose(y, 0, 1, 3, 2, 4, 5), 1, selection, out)
     return arithmetic.transpose(y, 0, 2, 1, 3, 4)
