@@ -379,7 +379,7 @@ class GraphBuilder:
 
         Raises ExportRefused.
         """
-        name = onnx_name(rule, self.opset)
+        name = onnx_name(rule.name, self.opset)
         if name is None:
             values = [self.value(operand) for operand in operands]
             shape = np.broadcast_shapes(*(value.shape for value in values))
@@ -441,9 +441,9 @@ def common_order(values: Sequence[Value]) -> Order | None:
 
 
 @lru_cache(maxsize=1024)
-def onnx_name(rule: Rule, opset: int) -> str | None:
-    """Name of ONNX's operator for a scalar rule in this opset; None if there is none."""
-    mappings = TABLE[rule.name].mappings if rule.name in TABLE else []
+def onnx_name(operator: str, opset: int) -> str | None:
+    """Name of ONNX's operator for one of ours, or a scalar rule, in this opset; None if there is none."""
+    mappings = TABLE[operator].mappings if operator in TABLE else []
     names = [mapping.operator for mapping in mappings if mapping.framework == "onnx" and mapping.since <= opset]
     return names[0] if names else None
 

@@ -44,7 +44,6 @@ from ...tensor.operators.mapping import (
     Permuted,
     to_attributes,
 )
-from ...tensor.operators.table import TABLE
 from ...tensor.reduction_node import ReductionAxes, ReductionNode
 from ...tensor.sparse_selector import SelectionNode
 from ..builder import register
@@ -61,6 +60,7 @@ from .export_graph import (
     common_order,
     entry_types,
     graph,
+    onnx_name,
 )
 
 LAYOUT_PROPERTIES = ("data_format", "axis")  # properties that ONNX fixes: operands are transposed to fit
@@ -422,10 +422,9 @@ def _export_reduction(builder: GraphBuilder, node: ReductionNode, source: Value)
     if node.rule == "argmax":
         flat = builder.reshape(transposed, (*shape, int(np.prod([source.shape[axis - 1] for axis in axes_of.dropped]))))
         return builder.emit("ArgMax", [flat], [shape], attributes={"axis": len(shape), "keepdims": 0})[0]
-    mappings = TABLE[REDUCTION_OPERATORS.get(node.rule, "reduce_max")].mappings
-    (name,) = [mapping.operator for mapping in mappings if mapping.framework == "onnx"]
     if not axes:
         return transposed
+    name = onnx_name(REDUCTION_OPERATORS.get(node.rule, "reduce_max"), builder.opset) or ""
     return builder.emit(name, [transposed, np.array(axes)], [shape], attributes={"keepdims": 0})[0]
 
 

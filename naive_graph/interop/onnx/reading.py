@@ -239,13 +239,11 @@ def hoist_weights(
 def _hoist_graph(graph: Any, prefix: str, weights: dict[str, Any], types: dict[str, int], folder: Path | None) -> None:
     """Move the weights of a subgraph into weights and types, under names that it reads from then on."""
     stored = {checked_text(initializer.name): initializer for initializer in graph.initializer}
-    nodes = []
-    for node in graph.node:
+    for node in [*graph.node]:
         tensor = _constant_floats(node.op_type, node.attribute)
         if tensor is not None:
             stored[checked_text(node.output[0])] = tensor
-        else:
-            nodes.append(node)
+            graph.node.remove(node)
         for attribute in node.attribute:
             if attribute.type == AttributeProto.GRAPH:
                 inner_prefix = f"{prefix}{checked_text(node.name or node.output[0])}/{attribute.name}/"
@@ -254,10 +252,6 @@ def _hoist_graph(graph: Any, prefix: str, weights: dict[str, Any], types: dict[s
         weights[prefix + name], types[prefix + name] = array_of(tensor, folder), tensor.data_type
     del graph.initializer[:]
     rename_reads(graph, {name: prefix + name for name in stored})
-    if len(nodes) < len(graph.node):
-        pruned = type(graph)(node=nodes)
-        del graph.node[:]
-        graph.node.extend(pruned.node)
 
 
 def _constant_floats(op: str, attributes: Any) -> Any:
