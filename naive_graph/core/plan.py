@@ -12,23 +12,16 @@ of absorptions says which values and gradients such rows get afterwards.
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Container, Iterable, Sequence
 from functools import cached_property
-from itertools import accumulate, chain, compress
+from itertools import accumulate
 from typing import Any
 
 from ..errors import ArityError, GraphCycleError, PlaceHolderError
 from .progress import FEW, with_progress
 from .rules import BY_NUMBER, Rule
-from .storage import live
-from .tables import CONSTANT, PLACEHOLDER, Tables
-
-# One absorption: (absorber, absorbed row, the absorber's operands, n); the first n operands are the absorbed row's.
-Absorbed = tuple[int, int, Sequence[int], int]
-LARGE = 2_000  # rows; in a larger graph, a query about few rows visits only their ancestors
-FRACTION = 16  # the ancestors must be at most 1/16 of the graph; else all of it is read
+from .tables import CONSTANT, PLACEHOLDER, Absorbed, Tables
 
 
 class Plan:
@@ -39,29 +32,27 @@ class Plan:
     """
 
     def __init__(self, tables: Tables, targets: Sequence[int] = ()) -> None:
-        edges = Edges(tables, targets)
-        targets = edges.to_local(targets)
-        selected = edges.needed(targets) if targets else edges.live()
-        consumers = edges.consumers(selected)
-        begins, flat, operators, degrees = edges.begins, edges.flat, edges.operators, edges.degrees
-        rows = marked_rows(selected)
+        adjacency = tables.adjacency
+        begins, flat = adjacency.begins, adjacency.flat
+        rows = adjacency.ancestors(targets) if targets else adjacency.live_rows()
+        degrees = {row: begins[row + 1] - begins[row] for row in rows}
+        consumers: dict[int, list[int]] = {row: [] for row in rows}
+        for source, target in adjacency.edges(rows):
+            consumers[source].append(target)
         order = sort_topologically(rows, degrees, consumers)
         if len(order) < len(rows):
-            raise GraphCycleError(_cycle_message(tables, edges.to_rows(sorted({*rows}.difference(order)))))
-        step_of = [0] * len(selected)
-        for step, row in enumerate(order):
-            step_of[row] = step
-        counts = [degrees[row] for row in order]
-        self.rows, self.kinds = edges.to_rows(order), [operators[row] for row in order]
+            raise GraphCycleError(_cycle_message(tables, sorted({*rows}.difference(order))))
+        step_of = {row: step for step, row in enumerate(order)}
+        operators, counts = tables.operators, [degrees[row] for row in order]
+        self.rows, self.kinds = order, [operators[row] for row in order]
         self.rules = [BY_NUMBER[kind] if kind >= 0 else None for kind in self.kinds]
         self.starts = [0, *accumulate(counts)]
-        operands = chain.from_iterable(flat[begins[row] : begins[row + 1]] for row in order if degrees[row])
-        self.operand_steps = [step_of[operand] for operand in operands]
+        self.operand_steps = [step_of[operand] for row in order for operand in flat[begins[row] : begins[row + 1]]]
         ends = [row for row in order if not consumers[row]]
         # Without targets, the results: operators that nothing uses.
         self.targets = [step_of[row] for row in targets or ends if targets or operators[row] >= 0]
         self.ends = len(ends)
-        self.absorbed = edges.absorbed_by(selected)
+        self.absorbed = adjacency.absorptions(order)
         # Only an operator built without operands can lack some; until an edge is drawn by hand, it has none at all.
         self.complete = self.rules.count(None) == counts.count(0) and (
             not tables.edge_edits
@@ -164,17 +155,12 @@ def check_complete(tables: Tables, rows: Iterable[int]) -> None:
 
 def ancestors(tables: Tables, targets: Sequence[int]) -> list[int]:
     """The targets and everything that they depend on, in row order."""
-    edges = Edges(tables, targets)
-    return edges.to_rows(marked_rows(edges.needed(edges.to_local(targets))))
+    return tables.adjacency.ancestors(targets)
 
 
 def absorbed_by(tables: Tables, rows: Iterable[int]) -> list[Absorbed]:
     """Absorptions by `rows`, and by the rows that these absorbed in turn, newest first."""
-    edges = Edges(tables)
-    selected = bytearray(len(edges.operators))  # sized by this snapshot: the graph may have grown since
-    for row in rows:
-        selected[row] = 1
-    return edges.absorbed_by(selected)
+    return tables.adjacency.absorptions(rows)
 
 
 def absorptions_between(absorbed: Iterable[Absorbed], drawn: Container[int]) -> list[tuple[int, int, int]]:
@@ -193,137 +179,17 @@ def absorptions_between(absorbed: Iterable[Absorbed], drawn: Container[int]) -> 
     return absorptions
 
 
-def marked_rows(marks: bytearray) -> list[int]:
-    """The rows whose mark is set."""
-    return list(compress(range(len(marks)), marks))
-
-
-class Edges:
-    """A snapshot of the edges in CSR form: the operands of a row are flat[begins[row] : begins[row + 1]].
-
-    An edge with the source ~row stands for all operands of the absorbed `row`; in `flat` these are written out.
-    absorbers: rows that absorbed another, oldest first; absorbed: the row that each of them absorbed. If only a part
-    of a large graph was read, rows are renumbered: `to_local` and `to_rows` convert.
-    """
-
-    def __init__(self, tables: Tables, roots: Sequence[int] = ()) -> None:
-        # For a query about a small part of a large graph, only that part is read and its rows are renumbered.
-        subgraph = subgraph_edges(tables, roots) if roots and len(tables) > LARGE else None
-        self.rows = subgraph[0] if subgraph else None
-        self.operators, self.degrees, self.sources, self.targets = subgraph[1:] if subgraph else tables.columns()
-        self.begins = [0, *accumulate(self.degrees)]
-        sources, targets = self.sources, self.targets
-        if tables.edge_edits:  # edges drawn by hand need not be in row order
-            in_row_order = sorted(range(len(targets)), key=targets.__getitem__)
-            sources, targets = [sources[edge] for edge in in_row_order], [targets[edge] for edge in in_row_order]
-        merging = [edge for edge, source in enumerate(sources) if source < 0]
-        self.absorbers, self.absorbed = [targets[edge] for edge in merging], [~sources[edge] for edge in merging]
-        flat, begins, done = [], self.begins, 0
-        for edge, row in zip(merging, self.absorbed):
-            flat += sources[done:edge]
-            flat += flat[begins[row] : begins[row + 1]]
-            done = edge + 1
-        self.flat = flat + sources[done:]
-
-    def to_local(self, rows: Sequence[int]) -> Sequence[int]:
-        """Convert rows of the tables to this snapshot's numbers."""
-        return rows if self.rows is None else [bisect_left(self.rows, row) for row in rows]
-
-    def to_rows(self, rows: list[int]) -> list[int]:
-        """Convert this snapshot's numbers back to rows of the tables."""
-        return rows if self.rows is None else [self.rows[row] for row in rows]
-
-    def operands(self, row: int) -> list[int]:
-        return self.flat[self.begins[row] : self.begins[row + 1]]
-
-    def live(self) -> bytearray:
-        """1 for each row, 0 for absorbed rows that feed no other row."""
-        return live(len(self.operators), self.absorbed, self.sources)
-
-    def needed(self, targets: Sequence[int]) -> bytearray:
-        """1 for each target and each row that a target depends on."""
-        reached, waiting = bytearray(len(self.operators)), list(targets)
-        for row in waiting:
-            reached[row] = 1
-        while waiting:
-            for operand in self.operands(waiting.pop()):
-                if not reached[operand]:
-                    reached[operand] = 1
-                    waiting.append(operand)
-        return reached
-
-    def consumers(self, selected: Sequence[int]) -> list[Any]:
-        """The consumers of each row, both marked in `selected`, in the order in which the edges were drawn."""
-        feeds: list[Any] = [[] if flag else () for flag in selected]
-        for source, consumer in zip(self.sources, self.targets):
-            if selected[consumer]:
-                if source >= 0:
-                    feeds[source].append(consumer)
-                else:
-                    for operand in self.operands(~source):
-                        feeds[operand].append(consumer)
-        return feeds
-
-    def absorbed_by(self, selected: Sequence[int]) -> list[Absorbed]:
-        """Absorptions by the marked rows, and by the rows that these absorbed in turn, newest first."""
-        reached, flat, begins, degrees = bytearray(selected), self.flat, self.begins, self.degrees
-        absorptions: list[tuple[int, int, list[int], int]] = []
-        for absorber, row in zip(reversed(self.absorbers), reversed(self.absorbed)):
-            if reached[absorber]:
-                reached[row] = 1
-                absorptions.append((absorber, row, flat[begins[absorber] : begins[absorber + 1]], degrees[row]))
-        names = self.rows
-        if names is None:
-            return [*absorptions]
-        return [
-            (names[absorber], names[row], self.to_rows(operands), count)
-            for absorber, row, operands, count in absorptions
-        ]
-
-
-def subgraph_edges(tables: Tables, roots: Sequence[int]) -> tuple[list[int], ...] | None:
-    """The roots and their ancestors, absorbed rows too; None if they are many.
-
-    Returns their rows, then their columns (operators, degrees, sources, targets) with the rows renumbered from 0.
-    """
-    (operators, degrees, sources, targets), _held = tables.snapshot()  # a consistent snapshot while the views are held
-    (starts, edges), edge_count = tables.edges_by_target(), len(sources)
-    subgraph: list[int] = []  # numbers of its edges
-    reached, waiting = set(roots), list(roots)
-    while waiting:
-        row = waiting.pop()
-        inward = [edge for edge in edges[starts[row] : starts[row + 1]] if edge < edge_count]  # none drawn meanwhile
-        subgraph += inward
-        for source in [sources[edge] for edge in inward]:
-            source = source if source >= 0 else ~source
-            if source not in reached:
-                reached.add(source)
-                waiting.append(source)
-        if len(reached) * FRACTION > len(operators):
-            return None
-    rows, subgraph = sorted(reached), sorted(subgraph)
-    renumbered = {row: number for number, row in enumerate(rows)}
-    old_sources = [sources[edge] for edge in subgraph]
-    return (
-        rows,
-        [operators[row] for row in rows],
-        [degrees[row] for row in rows],
-        [renumbered[row] if row >= 0 else ~renumbered[~row] for row in old_sources],
-        [renumbered[targets[edge]] for edge in subgraph],
-    )
-
-
-def sort_topologically(rows: Sequence[int], degrees: Sequence[int], consumers: Sequence[Sequence[int]]) -> list[int]:
+def sort_topologically(rows: Sequence[int], degrees: Any, consumers: Any) -> list[int]:
     """Topological sort, first in, first out: a row is ready once all its operands are done.
 
-    degrees: how many operands each row of the graph has. Rows without operands
+    degrees: how many operands each row has. Rows without operands
     start, in order; the others become ready in the order of `consumers`, which
     are among `rows`. Rows on a cycle, or behind one, never get ready and are missing in the result.
 
     >>> sort_topologically(range(4), [0, 0, 2, 2], [[2, 3], [2], [3], []])  # 2 needs 0 and 1, 3 needs 0 and 2
     [0, 1, 2, 3]
     """
-    queue, waiting, size = [row for row in rows if degrees[row] == 0], [*degrees], len(rows)
+    queue, waiting, size = [row for row in rows if degrees[row] == 0], {row: degrees[row] for row in rows}, len(rows)
     for row in queue if size < FEW else with_progress(queue, "order", size):  # grows as we walk along it
         for consumer in consumers[row]:
             waiting[consumer] = left = waiting[consumer] - 1

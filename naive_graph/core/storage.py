@@ -353,14 +353,6 @@ class Storage:
         return before
 
 
-def live(size: int, absorbed: Iterable[int], sources: Iterable[int]) -> bytearray:
-    """1 for each row, 0 for absorbed rows that feed no other row."""
-    marks = bytearray(b"\1") * size
-    for row in set(absorbed).difference(sources):
-        marks[row] = 0
-    return marks
-
-
 def count_references(nodes: Sequence[Any]) -> list[int]:
     """How many references there are to each node, those of this call included."""
     return list(map(getrefcount, nodes))

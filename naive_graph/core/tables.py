@@ -5,7 +5,7 @@
               1  7.0      7.0      .                     1       2
               2  sub     -1.0      .
 
-Neighbours are not stored with a node: they are derived from the edge table and cached until
+Neighbours are not stored with a node: they are derived from the edge table (Adjacency) and cached until
 it changes. The columns are packed arrays (storage.py), some 60 bytes per node. Nested sums are
 merged: `(a + b) + c` becomes one sum of three operands. The source of its first edge is ~row
 (a negative number), which stands for all operands of `row`, the absorbed sum (waiting.py,
@@ -15,8 +15,8 @@ the file of nodes that were built and are not written into the columns yet).
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_right, insort_left, insort_right
-from collections.abc import Callable, Iterable, Sequence
+from bisect import bisect_left, bisect_right, insort_left, insort_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate, compress
 from operator import itemgetter
 from typing import Any
@@ -27,11 +27,13 @@ from .records import NodeRange as NodeRange
 from .records import Scope as Scope
 from .rules import BY_NUMBER
 from .storage import NEVER as NEVER
-from .storage import Storage, live
+from .storage import Storage
 from .waiting import CONSTANT as CONSTANT
 from .waiting import PLACEHOLDER as PLACEHOLDER
 from .waiting import VARIABLE as VARIABLE
 
+# One absorption: (absorber, absorbed row, the absorber's operands, n); the first n operands are the absorbed row's.
+Absorbed = tuple[int, int, Sequence[int], int]
 LEAF_KINDS = {CONSTANT: "Constant", VARIABLE: "Variable", PLACEHOLDER: "PlaceHolder"}
 ZERO = array("d", [0.0])
 
@@ -143,57 +145,31 @@ class Tables(Storage):
 
     def operands(self, row: int) -> list[int]:
         """The rows that feed `row`, in order, one for each operand position."""
-        tails: list[list[int]] = []
-        sources = self.own_sources(row)
-        while sources and sources[0] < 0:  # ~absorbed: that row's operands come first
-            tails.append(sources[1:])
-            sources = self.own_sources(~sources[0])
-        for tail in reversed(tails):
-            sources.extend(tail)
-        return sources
+        return self.adjacency.operands(row)
 
     def consumers(self, row: int) -> list[int]:
         """The rows that `row` feeds, in the order the edges were drawn; absorbed rows do not count."""
-        starts, targets = self._derive_cached(
-            "consumers", lambda: group_by_key(*self.edges(self.live_rows()), len(self))
-        )
+        starts, targets = self._derive_cached("consumers", self._group_consumers)
         return list(targets[starts[row] : starts[row + 1]])
 
-    def edges(self, rows: Iterable[int]) -> tuple[list[int], list[int]]:
-        """Sources and targets of the edges into `rows`, in the order drawn; ~row is expanded to that row's operands."""
-        starts, edges = self.edges_by_target()
-        sources: list[int] = []
-        targets: list[int] = []
-        for edge in sorted(edge for row in rows for edge in edges[starts[row] : starts[row + 1]]):
-            source, target = self._sources[edge], self._targets[edge]
-            operands = [source] if source >= 0 else self.operands(~source)
-            sources += operands
-            targets += [target] * len(operands)
-        return sources, targets
+    def _group_consumers(self) -> tuple[array[int], array[int]]:
+        adjacency = self.adjacency
+        rows = adjacency.live_rows()
+        sources = [source for source, _ in adjacency.edges(rows)]
+        return group_by_key(sources, [target for _, target in adjacency.edges(rows)], len(adjacency.live))
 
     def live_rows(self) -> list[int]:
         """All rows but the absorbed ones, whose operands a merged row took over and which feed no other row."""
-        live = self._derive_cached("live", self._live)
-        return list(compress(range(len(live)), live))
+        return self.adjacency.live_rows()
 
     def is_absorbed(self, row: int) -> bool:
-        return not self._derive_cached("live", self._live)[row]
+        return not self.adjacency.live[row]
 
-    def own_sources(self, row: int) -> list[int]:
-        """The sources of this row's own edges, not expanded; ~absorbed comes first if it absorbed a row."""
-        starts, edges = self.edges_by_target()
-        return [self._sources[edge] for edge in edges[starts[row] : starts[row + 1]]]
-
-    def _live(self) -> bytearray:
-        operators, _, sources, _ = self.columns()
-        return live(len(operators), [~source for source in sources if source < 0], sources)
-
-    def edges_by_target(self) -> tuple[array[int], array[int]]:
-        """Edge numbers grouped by target (CSR): those into `row` are edges[starts[row] : starts[row + 1]]."""
-        edges: tuple[array[int], array[int]] = self._derive_cached(
-            "edges into", lambda: group_by_key(self._targets[:], range(len(self._targets)), len(self))
-        )
-        return edges
+    @property
+    def adjacency(self) -> Adjacency:
+        """The operands of every row, as the tables are now."""
+        adjacency: Adjacency = self._derive_cached("adjacency", lambda: Adjacency(self))
+        return adjacency
 
     def _derive_cached(self, name: str, make: Callable[[], Any]) -> Any:
         """The result of `make`, cached under `name` until the tables change."""
@@ -202,6 +178,82 @@ class Tables(Storage):
             if name not in cache:
                 cache[name] = make()
             return cache[name]
+
+
+class Adjacency:
+    """The operands of every row in CSR form: those of `row` are flat[begins[row] : begins[row + 1]].
+
+    An edge with the source ~row stands for all operands of the absorbed `row`; in `flat` these are written out.
+    absorbers: rows that absorbed another, oldest first; absorbed: the row that each of them absorbed. live: 1 for each
+    row, 0 for absorbed rows that feed no other row. drawn: the edges in the order in which they were drawn, if
+    some were drawn by hand; None if this is the order of their targets.
+    """
+
+    def __init__(self, tables: Tables) -> None:
+        _, degrees, sources, targets = tables.columns()
+        self.begins = list(accumulate(degrees, initial=0))
+        self.drawn = [*zip(sources, targets)] if tables.edge_edits else None
+        if self.drawn is not None:
+            in_row_order = sorted(self.drawn, key=itemgetter(1))
+            sources, targets = [source for source, _ in in_row_order], [target for _, target in in_row_order]
+        merging = [edge for edge, source in enumerate(sources) if source < 0]
+        self.absorbers, self.absorbed = [targets[edge] for edge in merging], [~sources[edge] for edge in merging]
+        self.live = bytearray(b"\1") * len(degrees)
+        for row in set(self.absorbed).difference(sources):
+            self.live[row] = 0
+        self.flat: list[int] = []
+        done = 0
+        for edge, row in zip(merging, self.absorbed):
+            self.flat += sources[done:edge]
+            self.flat += self.operands(row)
+            done = edge + 1
+        self.flat += sources[done:]
+
+    def operands(self, row: int) -> list[int]:
+        return self.flat[self.begins[row] : self.begins[row + 1]]
+
+    def live_rows(self) -> list[int]:
+        return list(compress(range(len(self.live)), self.live))
+
+    def ancestors(self, targets: Sequence[int]) -> list[int]:
+        """The targets and everything that they depend on, in row order."""
+        begins, flat = self.begins, self.flat
+        reached, waiting = set(targets), list(targets)
+        while waiting:
+            row = waiting.pop()
+            for operand in flat[begins[row] : begins[row + 1]]:
+                if operand not in reached:
+                    reached.add(operand)
+                    waiting.append(operand)
+        return sorted(reached)
+
+    def edges(self, rows: Sequence[int]) -> Iterator[tuple[int, int]]:
+        """(source, target) of each edge into `rows` (in ascending order), in the order drawn; none is ~row."""
+        begins, flat = self.begins, self.flat
+        if self.drawn is None:
+            return ((source, row) for row in rows for source in flat[begins[row] : begins[row + 1]])
+        selected = set(rows)
+        return (
+            (operand, target)
+            for source, target in self.drawn
+            if target in selected
+            for operand in ([source] if source >= 0 else self.operands(~source))
+        )
+
+    def absorptions(self, rows: Iterable[int]) -> list[Absorbed]:
+        """Absorptions by `rows`, and by the rows that these absorbed in turn, newest first."""
+        reached = set(rows)
+        absorptions: list[Absorbed] = []
+        for absorber, row in zip(reversed(self.absorbers), reversed(self.absorbed)):
+            if absorber in reached:
+                reached.add(row)
+                absorptions.append((absorber, row, self.operands(absorber), len(self.operands(row))))
+        return absorptions
+
+    def absorbed_row(self, row: int) -> int | None:
+        """The row that this one absorbed, whose operands are its first; None if it absorbed none."""
+        index = bisect_left(self.absorbers, row)
+        return self.absorbed[index] if row in self.absorbers[index : index + 1] else None
 
 
 def group_by_key(keys: Sequence[int], items: Sequence[int], size: int) -> tuple[array[int], array[int]]:

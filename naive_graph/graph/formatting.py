@@ -100,7 +100,7 @@ def _short_formula(tables: Tables, row: int) -> str | None:
 def format_tables(tables: Tables, plan: Plan) -> Printed:
     """The table of nodes, then the table of edges, of everything in the plan."""
     rows = sorted(plan.rows)
-    edges = [*zip(*tables.edges(rows))]
+    edges = [*tables.adjacency.edges(rows)]
     node_table = _table(["row", "kind", "name", "value", "grad"], rows, lambda row: node_row(tables, row))
     edge_table = _table(["source", "target"], edges, lambda edge: [str(row) for row in edge])
     return Printed(f"nodes ({len(rows):,})\n{node_table}\n\nedges ({len(edges):,})\n{edge_table}")

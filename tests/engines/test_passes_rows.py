@@ -21,10 +21,11 @@ def flattened(nodes):
 
 def drawn(row, chosen):
     """A row's operands: a merged one goes on with the value of what it absorbed, where that is among the rows."""
-    own = CURRENT.tables.own_sources(row)
-    if not own or own[0] >= 0:
-        return own
-    return [*([~own[0]] if ~own[0] in chosen else drawn(~own[0], chosen)), *own[1:]]
+    operands, absorbed = CURRENT.tables.operands(row), CURRENT.tables.adjacency.absorbed_row(row)
+    if absorbed is None:
+        return operands
+    rest = operands[len(CURRENT.tables.operands(absorbed)) :]
+    return [*([absorbed] if absorbed in chosen else drawn(absorbed, chosen)), *rest]
 
 
 def written_out(row, chosen):

@@ -243,5 +243,5 @@ def _choose_rows(what: Any, absorbed: bool, most: int | None) -> tuple[list[int]
     # A named node is drawn, even if a longer sum or product absorbed it.
     merged = {row for _, row, _, _ in absorbed_by(tables, rows) if absorbed or tables.name(row)}
     rows = sorted({*rows, *merged})
-    used_rows = set(tables.edges(rows)[0]) if what is Graph else set()
+    used_rows = {source for source, _ in tables.adjacency.edges(rows)} if what is Graph else set()
     return rows, results or [row for row in rows if row not in used_rows]

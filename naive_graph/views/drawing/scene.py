@@ -178,7 +178,7 @@ def _zeros_of_sum(tables: Tables, rows: Sequence[int]) -> set[int]:
     """The Constants 0 that Python's `sum` made: it begins with 0, so sum([x, y]) is 0 + x + y."""
     sums = (tables.operands(row) for row in rows if tables.operators[row] == RULES["add"].number)
     first = [operands[0] for operands in sums if len(operands) > 2]
-    fed = Counter(tables.edges(rows)[0]) if first else Counter()
+    fed = Counter(source for source, _ in tables.adjacency.edges(rows)) if first else Counter()
     zeros = (row for row in first if tables.operators[row] == CONSTANT and tables.value(row) == 0)
     return {row for row in zeros if tables.name(row) is None and fed[row] == 1}
 
@@ -350,13 +350,10 @@ def operands_as_drawn(tables: Tables, row: int, drawn: Container[int]) -> list[i
 
 def merged_prefix(tables: Tables, row: int, drawn: Container[int]) -> int | None:
     """The longest merged sum or product that begins this one and is among the rows `drawn`; None if there is none."""
-    own_sources = tables.own_sources(row)
-    while own_sources and own_sources[0] < 0:
-        taken = ~own_sources[0]
-        if taken in drawn:
-            return taken
-        own_sources = tables.own_sources(taken)
-    return None
+    taken = tables.adjacency.absorbed_row(row)
+    while taken is not None and taken not in drawn:
+        taken = tables.adjacency.absorbed_row(taken)
+    return taken
 
 
 def _source_box(folder: Folder, operand: int, target: str, boxes: Mapping[str, object]) -> str:
