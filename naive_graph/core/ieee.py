@@ -143,30 +143,18 @@ def precedence(a: float, b: float) -> float:
 # --- careful forms ------------------------------------------------------------
 
 
-def two_difference(a: float, b: float) -> tuple[float, float]:
-    """(d, e) with d = a - b rounded and d + e = a - b exactly. Source: Knuth, TAOCP 4.2.2."""
-    d = a - b
-    e = d - a
-    return d, (a - (d - e)) - (b + e)
+def gaussian(a: float) -> float:
+    """exp(-a*a). Rounding a*a alone would cost hundreds of units in the last place.
 
-
-def two_square(a: float) -> tuple[float, float]:
-    """(s, e) with s = a*a rounded and s + e = a*a exactly, while neither over- nor underflows.
-
-    Source: Dekker, Numer. Math. 18 (1971).
+    s is a*a rounded, and s + e is a*a exactly. Source: Dekker, Numer. Math. 18 (1971).
     """
+    if abs(a) > 28.0:
+        return a if a != a else 0.0
     t = 134217729.0 * a  # 2**27 + 1 splits a double into halves whose products are exact
     high = t - (t - a)
     low = a - high
     s = a * a
-    return s, ((high * high - s) + 2.0 * high * low) + low * low
-
-
-def gaussian(a: float) -> float:
-    """exp(-a*a). Rounding a*a alone would cost hundreds of units in the last place."""
-    if abs(a) > 28.0:
-        return a if a != a else 0.0
-    s, e = two_square(a)
+    e = ((high * high - s) + 2.0 * high * low) + low * low
     return math.exp(-s) * (1.0 - e)
 
 
@@ -297,7 +285,8 @@ def logsumexp(*xs: float) -> float:
     top = largest(xs)
     if top - top != 0.0:
         return top
-    rest, parts = 0.0, 0.0
+    rest = 0.0
+    parts = 0.0
     for x in xs:
         e = exp_below(x, top)
         part = below_one(e)
@@ -337,10 +326,15 @@ def softmax_share(a: float, *xs: float) -> float:
 
 
 def exp_below(a: float, b: float) -> float:
-    """exp(a - b), for a <= b, with the rounding of the difference carried along; 1 where both are the same infinity."""
+    """exp(a - b), for a <= b, with the rounding of the difference carried along; 1 where both are the same infinity.
+
+    d is a - b rounded, and d + e is a - b exactly. Source: Knuth, TAOCP 4.2.2.
+    """
     if isinf(b):
         return float(a == b)
-    d, e = two_difference(a, b)
+    d = a - b
+    t = d - a
+    e = (a - (d - t)) - (b + t)
     return exp(d) * (1.0 + e) if d != -inf else 0.0
 
 

@@ -22,24 +22,23 @@ from ..sweep import differentiate, evaluate
 from ..tables import Tables
 from .translate import (
     ATOM,
-    CHOICE,
-    COMPARISON,
+    COMPARISONS,
     LANGUAGES,
-    OR,
-    PRODUCT,
-    SUM,
+    PRECEDENCE,
     UNARY,
     Language,
     Text,
+    choice,
+    comparison,
+    infix,
     is_translatable,
+    literal,
     parenthesized,
     translate_function,
 )
-from .translate import number as literal
 
 MAX_LENGTH = 72  # characters; a longer expression gets a line of its own
-INFIX = {"add": ("+", SUM), "sub": ("-", SUM), "mul": ("*", PRODUCT), "div": ("/", PRODUCT)}
-TESTS = {"greater": ">", "less": "<", "greater_equal": ">=", "less_equal": "<=", "equal": "==", "not_equal": "!="}
+EQUALITY = {"equal": "==", "not_equal": "!="}  # which are no infix operators of nodes
 # Names that the code itself uses, keywords of both languages, and names of their headers and globals.
 NAMES = """inputs value gradient double const static void int float char long short signed unsigned return if else for
 while do switch case default break continue goto sizeof struct union enum typedef extern register volatile auto inline
@@ -96,37 +95,35 @@ class CodeParts:
 
     def _has_notation(self, rule: Rule) -> bool:
         """Whether the rule is an operator or a function of the language, or a function that we can define in it."""
-        name = rule.name
-        can_write = name in INFIX or name in TESTS or name in ("neg", "where") or is_translatable(name)
-        return rule.number < BUILT_IN and (can_write or name in self.language.library or name in self.language.own)
+        name, language = rule.name, self.language
+        is_operator = _sign(rule) in PRECEDENCE or _sign(rule) in COMPARISONS.values() or name in ("neg", "where")
+        is_function = is_translatable(name) or name in language.library or name in language.own
+        return rule.number < BUILT_IN and (is_operator or is_function)
 
     def write_call(self, rule: Rule, texts: list[Text]) -> Text:
         """Code for the rule applied to operands that are written as these texts."""
-        name, is_c = rule.name, self.language.name == "c"
-        if name in INFIX:
-            sign, binding = INFIX[name]
-            first, *rest = texts
-            return f" {sign} ".join(
-                [parenthesized(first, binding), *(parenthesized(text, binding + 1) for text in rest)]
-            ), binding
-        if name in TESTS:
-            comparison = f"{parenthesized(texts[0], SUM)} {TESTS[name]} {parenthesized(texts[1], SUM)}"
-            return f"{comparison} ? 1.0 : 0.0", CHOICE
+        name, sign = rule.name, _sign(rule)
+        if sign in PRECEDENCE:
+            return infix(sign, texts)
+        if sign in COMPARISONS.values():
+            return choice(comparison(sign, *texts), ("1.0", ATOM), ("0.0", ATOM))
         if name == "neg":
             return f"-{parenthesized(texts[0], ATOM)}", UNARY
         if name == "where":
-            return (
-                f"{parenthesized(texts[0], COMPARISON + 1)} != 0.0 ? {parenthesized(texts[1], OR)} : {texts[2][0]}",
-                CHOICE,
-            )
+            return choice(comparison("!=", texts[0], ("0.0", ATOM)), *texts[1:])
         arguments = [text for text, _ in texts]
-        if rule.arity is None and is_c:  # C takes variadic operands as a length and an array
+        if rule.arity is None:  # variadic operands are a length and an array
             before_array = arguments[:1] if name == "softmax_share" else []
             elements = arguments[len(before_array) :]
-            arguments = [*before_array, str(len(elements)), f"(const double[]){{{', '.join(elements)}}}"]
+            arguments = [*before_array, str(len(elements)), self.language.array.format(", ".join(elements))]
         if name not in self.language.library:
             self.needed |= translate_function(name, self.language)
         return f"{self.language.library.get(name, f'ng_{name}')}({', '.join(arguments)})", ATOM
+
+
+def _sign(rule: Rule) -> str:
+    """The sign of an infix operator; "" for another rule."""
+    return rule.infix or EQUALITY.get(rule.name, "")
 
 
 def is_name(text: object) -> bool:

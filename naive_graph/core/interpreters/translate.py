@@ -16,6 +16,7 @@ import ast
 import inspect
 import math
 import re
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,21 +25,27 @@ from .. import ieee
 
 # Precedences of both languages, the weakest first: CHOICE is `a ? b : c`, ATOM a name, a number or a call.
 CHOICE, OR, AND, COMPARISON, SUM, PRODUCT, UNARY, ATOM = range(8)
-BINARY_OPERATORS = {ast.Add: ("+", SUM), ast.Sub: ("-", SUM), ast.Mult: ("*", PRODUCT), ast.Div: ("/", PRODUCT)}
-COMPARISON_OPERATORS = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
+PRECEDENCE = {"+": SUM, "-": SUM, "*": PRODUCT, "/": PRODUCT}
+ARITHMETIC = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
+COMPARISONS = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 Text = tuple[str, int]  # code, and the precedence of its outermost operator
 
 
 class Language(NamedTuple):
     """How a language differs. library: functions that it has; own: functions written by hand in it."""
 
-    name: str
     library: dict[str, str]
     own: dict[str, str]
     infinity: str
     nan: str
     real: str  # declares a local that is set once
     local: str  # declares locals that are set anywhere
+    counter: str  # declares the counter of a loop
+    function: str  # begins a function
+    parameter: str  # format of a parameter
+    array_parameter: str  # format of a parameter that is an array: its length, then the array
+    array: str  # format of an array of given elements
+    to_real: str  # converts a truth value to 1 or 0
 
 
 # Functions equal in both languages, also at poles and outside their domains.
@@ -46,21 +53,22 @@ SHARED = "exp expm1 log log1p sqrt sin cos tan asin acos atan sinh cosh tanh asi
 BOTH = tuple(SHARED.split())
 
 C = Language(
-    "c",
     {name: name for name in [*BOTH, "pow", "erf", "copysign", "fmod", "isinf"]} | {"abs": "fabs"},
-    {}, "INFINITY", "NAN", "const double", "double",
+    {}, "INFINITY", "NAN", "const double", "double", "int",
+    "static double", "double {}", "int n, const double *{}", "(const double[]){{{}}}", "(double)",
 )  # fmt: skip
 
 _JS = Path(__file__).with_name("js_runtime.js").read_text(encoding="utf-8")
 HANDWRITTEN = {match[1]: match[0] for match in re.finditer(r"^function ng_(\w+).*?^}", _JS, re.DOTALL | re.MULTILINE)}
 JAVASCRIPT = Language(
-    "javascript", {name: f"Math.{name}" for name in [*BOTH, "abs"]}, HANDWRITTEN, "Infinity", "NaN", "const", "let",
+    {name: f"Math.{name}" for name in [*BOTH, "abs"]},
+    HANDWRITTEN, "Infinity", "NaN", "const", "let", "let", "function", "{}", "n, {}", "[{}]", "Number",
 )  # fmt: skip
 
 LANGUAGES = {"c": C, "javascript": JAVASCRIPT}
 
 
-def number(value: float, language: Language) -> Text:
+def literal(value: float, language: Language) -> Text:
     """The float as a literal that reads as the same float."""
     if value != value:
         return language.nan, ATOM
@@ -71,6 +79,23 @@ def number(value: float, language: Language) -> Text:
 def parenthesized(text: Text, least: int) -> str:
     """The text, in brackets if its precedence is below `least`."""
     return text[0] if text[1] >= least else f"({text[0]})"
+
+
+def infix(sign: str, texts: Sequence[Text]) -> Text:
+    """a + b + c, or the like."""
+    binding, (first, *rest) = PRECEDENCE[sign], texts
+    parts = [parenthesized(first, binding), *(parenthesized(text, binding + 1) for text in rest)]
+    return f" {sign} ".join(parts), binding
+
+
+def comparison(sign: str, left: Text, right: Text) -> Text:
+    """a < b, or the like."""
+    return f"{parenthesized(left, SUM)} {sign} {parenthesized(right, SUM)}", COMPARISON
+
+
+def choice(test: Text, body: Text, other: Text) -> Text:
+    """test ? body : other"""
+    return f"{parenthesized(test, OR)} ? {parenthesized(body, OR)} : {other[0]}", CHOICE
 
 
 def is_translatable(name: str) -> bool:
@@ -102,36 +127,19 @@ class _FunctionTranslator:
 
     def __init__(self, tree: ast.FunctionDef, language: Language) -> None:
         self.tree, self.language, self.callees = tree, language, dict[str, None]()
-        self.is_c = language.name == "c"
-        self.returns_pair = tree.returns is not None and "tuple" in ast.unparse(tree.returns)
-        self.array_parameters = {
-            argument.arg for argument in tree.args.args if "tuple" in ast.unparse(argument.annotation or argument)
-        }
+        number, array = language.parameter, language.array_parameter
+        self.parameters = {name.arg: array if "tuple" in ast.unparse(name) else number for name in tree.args.args}
         if tree.args.vararg:
-            self.array_parameters.add(tree.args.vararg.arg)
+            self.parameters[tree.args.vararg.arg] = array
 
     def text(self) -> str:
         body = [line for statement in self.tree.body for line in self._statement(statement)]
-        names = dict.fromkeys(
-            node.id for node in ast.walk(self.tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-        )
-        loops = {node.target.id for node in ast.walk(self.tree) if isinstance(node, ast.For)}  # type: ignore[attr-defined]
-        if local := [name for name in names if name not in loops]:
-            body.insert(0, f"{self.language.local} {', '.join(local)};")
-        return "\n".join([f"{self._signature()} {{", *(f"    {line}" for line in body), "}"])
-
-    def _signature(self) -> str:
-        arguments = self.tree.args
-        names = [argument.arg for argument in arguments.args]
-        if not self.is_c:
-            rest = [f"...{arguments.vararg.arg}"] if arguments.vararg else []
-            return f"function ng_{self.tree.name}({', '.join([*names, *rest])})"
-        parameters = [
-            f"int n, const double *{name}" if name in self.array_parameters else f"double {name}" for name in names
-        ]
-        parameters += [f"int n, const double *{arguments.vararg.arg}"] if arguments.vararg else []
-        parameters += ["double *first", "double *second"] if self.returns_pair else []
-        return f"static {'void' if self.returns_pair else 'double'} ng_{self.tree.name}({', '.join(parameters)})"
+        assigned = [node.targets[0] for node in ast.walk(self.tree) if isinstance(node, ast.Assign)]
+        if names := dict.fromkeys(map(ast.unparse, assigned)):
+            body.insert(0, f"{self.language.local} {', '.join(names)};")
+        parameters = ", ".join(pattern.format(name) for name, pattern in self.parameters.items())
+        head = f"{self.language.function} ng_{self.tree.name}({parameters}) {{"
+        return "\n".join([head, *(f"    {line}" for line in body), "}"])
 
     # --- statements ---
 
@@ -139,29 +147,17 @@ class _FunctionTranslator:
         match node:
             case ast.Expr(ast.Constant(str())):
                 return []  # its docstring
-            case ast.Return(ast.Tuple([first, second])) if self.is_c:
-                return [f"*first = {self.code_of(first)};", f"*second = {self.code_of(second)};"]
-            case ast.Return(ast.Tuple([first, second])):
-                return [f"return [{self.code_of(first)}, {self.code_of(second)}];"]
             case ast.Return(value) if value is not None:
                 return [f"return {self.code_of(value)};"]
-            case ast.Assign([ast.Tuple([ast.Name(one), ast.Name(two)])], ast.Tuple([first, second])):
-                return [f"{one} = {self.code_of(first)};", f"{two} = {self.code_of(second)};"]
-            case ast.Assign([ast.Tuple([ast.Name(one), ast.Name(two)])], value) if self.is_c:
-                return [f"{self.code_of(value)[:-1]}, &{one}, &{two});"]
-            case ast.Assign([ast.Tuple([ast.Name(one), ast.Name(two)])], value):
-                return [f"[{one}, {two}] = {self.code_of(value)};"]
             case ast.Assign([ast.Name(name)], value):
                 return [f"{name} = {self.code_of(value)};"]
             case ast.AugAssign(ast.Name(name), ast.Add(), value):
                 return [f"{name} += {self.code_of(value)};"]
             case ast.If(test, body, []):
                 return [f"if ({self.code_of(test)}) {{", *self._block(body), "}"]
-            case ast.For(ast.Name(name), ast.Name(items), body, []) if self.is_c:
-                head = ["for (int i = 0; i < n; i++) {", f"    const double {name} = {items}[i];"]
-                return [*head, *self._block(body), "}"]
             case ast.For(ast.Name(name), ast.Name(items), body, []):
-                return [f"for (const {name} of {items}) {{", *self._block(body), "}"]
+                head = f"for ({self.language.counter} i = 0; i < n; i++) {{"
+                return [head, f"    {self.language.real} {name} = {items}[i];", *self._block(body), "}"]
         raise NotImplementedError(ast.unparse(node))
 
     def _block(self, body: list[ast.stmt]) -> list[str]:
@@ -174,58 +170,44 @@ class _FunctionTranslator:
 
     def expression(self, node: ast.expr) -> Text:
         match node:
-            case ast.Constant(bool()) | ast.Constant(str()):
-                pass
             case ast.Constant(value):
-                return number(float(value), self.language)  # type: ignore[arg-type]
+                return literal(float(value), self.language)  # type: ignore[arg-type]
             case ast.Name(name):
                 value = vars(ieee).get(name)
-                return number(value, self.language) if isinstance(value, float) else (name, ATOM)
+                return literal(value, self.language) if isinstance(value, float) else (name, ATOM)
             case ast.BinOp(ast.Constant(left), ast.Pow(), ast.Constant(right)):
-                return number(left**right, self.language)  # type: ignore[operator, arg-type]
-            case ast.BinOp(left, sign, right) if type(sign) in BINARY_OPERATORS:
-                written, binding = BINARY_OPERATORS[type(sign)]
-                one, two = self.expression(left), self.expression(right)
-                return f"{parenthesized(one, binding)} {written} {parenthesized(two, binding + 1)}", binding
-            case ast.UnaryOp(ast.USub(), operand):
-                return f"-{parenthesized(self.expression(operand), ATOM)}", UNARY
-            case ast.UnaryOp(ast.Not(), operand):
-                return f"!{parenthesized(self.expression(operand), ATOM)}", UNARY
+                return literal(left**right, self.language)  # type: ignore[operator, arg-type]
+            case ast.BinOp(left, operator, right) if type(operator) in ARITHMETIC:
+                return infix(ARITHMETIC[type(operator)], [self.expression(left), self.expression(right)])
+            case ast.UnaryOp(ast.USub() | ast.Not() as operator, operand):
+                sign = "!" if isinstance(operator, ast.Not) else "-"
+                return f"{sign}{parenthesized(self.expression(operand), ATOM)}", UNARY
             case ast.BoolOp(operator, parts):
                 word, binding = (" && ", AND) if isinstance(operator, ast.And) else (" || ", OR)
                 return word.join(parenthesized(self.expression(part), COMPARISON) for part in parts), binding
             case ast.Compare(left, tests, rights):
                 return self._translate_comparison([left, *rights], tests)
             case ast.IfExp(test, body, other):
-                chosen = (
-                    parenthesized(self.expression(test), OR),
-                    parenthesized(self.expression(body), OR),
-                    self.code_of(other),
-                )
-                return "{} ? {} : {}".format(*chosen), CHOICE
+                return choice(self.expression(test), self.expression(body), self.expression(other))
+            case ast.Call(ast.Name("div"), operands):
+                return infix("/", [self.expression(operand) for operand in operands])
             case ast.Call(function, operands):
-                name = ast.unparse(function).removeprefix("math.")
-                return self._call(name, operands), PRODUCT if name == "div" else ATOM
+                return self._call(ast.unparse(function).removeprefix("math."), operands), ATOM
         raise NotImplementedError(ast.unparse(node))
 
     def _translate_comparison(self, parts: list[ast.expr], tests: list[Any]) -> Text:
-        texts = [parenthesized(self.expression(part), SUM) for part in parts]
-        links = [f"{texts[k]} {COMPARISON_OPERATORS[type(test)]} {texts[k + 1]}" for k, test in enumerate(tests)]
-        return (links[0], COMPARISON) if len(links) == 1 else (" && ".join(links), AND)
+        texts = [self.expression(part) for part in parts]
+        links = [comparison(COMPARISONS[type(test)], texts[k], texts[k + 1]) for k, test in enumerate(tests)]
+        return links[0] if len(links) == 1 else (" && ".join(text for text, _ in links), AND)
 
     def _call(self, name: str, operands: list[ast.expr]) -> str:
         if name == "len":
-            return "n" if self.is_c else f"{self.code_of(operands[0])}.length"
+            return "n"
         if name == "float":
-            return f"{'(double)' if self.is_c else 'Number'}({self.code_of(operands[0])})"
-        if name == "div":
-            one, two = (self.expression(operand) for operand in operands)
-            return f"{parenthesized(one, PRODUCT)} / {parenthesized(two, UNARY)}"
-        arguments = []
-        for operand in operands:
-            is_array = isinstance(operand, ast.Name) and operand.id in self.array_parameters
-            length = "n, " if self.is_c and is_array else ""  # C needs it
-            arguments.append(length + self.code_of(operand))
+            return f"{self.language.to_real}({self.code_of(operands[0])})"
+        texts = [self.code_of(operand) for operand in operands]
+        array = self.language.array_parameter
+        arguments = [f"n, {text}" if self.parameters.get(text) == array else text for text in texts]
         if name in self.language.library:
             return f"{self.language.library[name]}({', '.join(arguments)})"
         self.callees[name] = None
