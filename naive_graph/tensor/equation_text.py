@@ -197,8 +197,7 @@ class EquationWriter:
         return FormulaText(name + subscript, ATOM, self._text_style)
 
     def _number(self, value: float) -> FormulaText:
-        number: FormulaText = self._text_style.number(value, self._text_style)
-        return number
+        return self._text_style.number(value)
 
     def _join_indices(self, indices: Sequence[str]) -> str:
         """Indices in one text: `i,j`; in TeX, letters stand side by side."""
@@ -310,7 +309,7 @@ def compose_formula(
     texts = [argument_texts.get(row) for row in plan.rows]
     for step, row in enumerate(plan.rows):
         if plan.kinds[step] < 0 and texts[step] is None:
-            texts[step] = style.number(function.tables.value(row), style)
+            texts[step] = style.number(function.tables.values[row])
     for event in forward_sweep(plan, texts):
         if isinstance(event, Evaluated) and longest is not None and len(event.value.text) > longest:
             return None

@@ -1,6 +1,6 @@
 """Prints a graph as a formula, in Python's notation or in TeX: rules are applied to strings that have a precedence.
 
-Both styles share one class of values, and differ in their Notation: Python's
+Both styles share one class of values, and differ in their notation: Python's
 (`log((x - 7)**2 + 10)`) and TeX's. A subexpression that is used more than once, or is too long,
 gets a name and a line of its own, so the text stays linear in the size of the graph.
 """
@@ -11,7 +11,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar
 
 from ...errors import NodeError
 from ..number import shortened
@@ -30,17 +30,6 @@ MAX_LENGTH = 400  # characters; any longer subexpression gets a name
 MAX_NODES = 100_000  # nodes of a formula, about a second's work; a longer one is cut at its beginning
 
 
-class Notation(NamedTuple):
-    """How one style writes numbers, names, infix operators and other operators; and its brackets."""
-
-    number: Any  # (float, notation) -> FormulaText
-    name: Any  # name -> text
-    infix: Any  # (rule, operands' texts, notation) -> FormulaText
-    other: Any  # the same, for rules that are not infix
-    opening: str
-    closing: str
-
-
 class FormulaText(Arithmetic):
     """A formula, and the precedence of its outermost operator (`binding`)."""
 
@@ -52,15 +41,15 @@ class FormulaText(Arithmetic):
         self.style = style
 
     def apply(self, rule: Rule, *operands: Any) -> FormulaText:
-        texts = [x if isinstance(x, FormulaText) else self.style.number(float(x), self.style) for x in operands]
+        texts = [x if isinstance(x, FormulaText) else self.style.number(float(x)) for x in operands]
         if rule.expands_to is not None:
             expanded: FormulaText = rule.expands_to(*texts)
             return expanded
         if rule.infix is not None and len(texts) > 1:
-            return self.style.infix(rule, texts, self.style)  # type: ignore[no-any-return]
+            return self.style.infix(rule.infix, texts)
         if rule.name == "neg":
             return FormulaText("-" + texts[0].within(POWER), NEGATION, self.style)
-        return self.style.other(rule, texts, self.style)  # type: ignore[no-any-return]
+        return self.style.call(rule, texts)
 
     def within(self, least: int) -> str:
         """The text, in brackets if its precedence is below `least`."""
@@ -75,32 +64,35 @@ class FormulaText(Arithmetic):
 # --- Python's style -----------------------------------------------------------
 
 
-def plain_number(value: float, style: Notation) -> FormulaText:
-    text = repr(value)
-    if not math.isfinite(value):
-        text = f'float("{text}")' if value != -math.inf else '-float("inf")'
-    elif text.endswith(".0") and text != "-0.0":  # Python reads -0 as 0
-        text = text[:-2]
-    return FormulaText(text, NEGATION if text.startswith("-") else ATOM, style)
+class Notation:
+    """How numbers, names, infix operators and other operators are written; and brackets. This is Python's way."""
 
+    opening, closing = "(", ")"
+    signs: ClassVar = {sign: f" {sign} " for sign in PRECEDENCE} | {"*": "*", "/": "/"}
 
-def _plain_infix(rule: Rule, texts: Sequence[FormulaText], style: Notation) -> FormulaText:
-    binding = PRECEDENCE[str(rule.infix)]
-    if rule.infix == "**":  # binds to the right, and -x**y is -(x**y)
-        return FormulaText(f"{texts[0].within(ATOM)}**{texts[1].within(NEGATION)}", binding, style)
-    sign = f" {rule.infix} " if binding <= SUM else rule.infix
-    first, *rest = texts
-    left_precedence = binding + 1 if binding == COMPARISON else binding  # Python reads a > b > c as a chain
-    parts = [first.within(left_precedence), *(text.within(binding + 1) for text in rest)]
-    return FormulaText(str(sign).join(parts), binding, style)
+    def name(self, name: str) -> str:
+        return name
 
+    def number(self, value: float) -> FormulaText:
+        text = repr(value)
+        if not math.isfinite(value):
+            text = f'float("{text}")' if value != -math.inf else '-float("inf")'
+        elif text.endswith(".0") and text != "-0.0":  # Python reads -0 as 0
+            text = text[:-2]
+        return FormulaText(text, NEGATION if text.startswith("-") else ATOM, self)
 
-def _plain_call(rule: Rule, texts: Sequence[FormulaText], style: Notation) -> FormulaText:
-    inside = ", ".join(text.text for text in texts)
-    return FormulaText(f"{rule.name}([{inside}])" if rule.arity is None else f"{rule.name}({inside})", ATOM, style)
+    def infix(self, sign: str, texts: Sequence[FormulaText]) -> FormulaText:
+        binding, (first, *rest) = PRECEDENCE[sign], texts
+        if sign == "**":  # binds to the right, and -x**y is -(x**y)
+            return FormulaText(f"{first.within(ATOM)}**{rest[0].within(NEGATION)}", binding, self)
+        left_precedence = binding + 1 if binding == COMPARISON else binding  # Python reads a > b > c as a chain
+        parts = [first.within(left_precedence), *(text.within(binding + 1) for text in rest)]
+        return FormulaText(self.signs[sign].join(parts), binding, self)
 
+    def call(self, rule: Rule, texts: Sequence[FormulaText]) -> FormulaText:
+        inside = ", ".join(map(str, texts))
+        return FormulaText(f"{rule.name}([{inside}])" if rule.arity is None else f"{rule.name}({inside})", ATOM, self)
 
-PLAIN = Notation(plain_number, str, _plain_infix, _plain_call, "(", ")")
 
 # --- TeX ----------------------------------------------------------------------
 
@@ -109,22 +101,10 @@ GREEK = {
     "pi", "rho", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega",
     "Gamma", "Delta", "Theta", "Lambda", "Xi", "Pi", "Sigma", "Upsilon", "Phi", "Psi", "Omega",
 }  # fmt: skip
-TEX_INFIX = {"*": r" \cdot ", "+": " + ", "-": " - ", ">": " > ", "<": " < ", ">=": r" \ge ", "<=": r" \le "}
 TEX_ESCAPES = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
     "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": r"\lt{}", ">": r"\gt{}",
 }  # fmt: skip
-
-
-def _tex_number(value: float, style: Notation) -> FormulaText:
-    if not math.isfinite(value):
-        text = {math.inf: r"\infty", -math.inf: r"-\infty"}.get(value, r"\text{NaN}")
-        return FormulaText(text, NEGATION if value == -math.inf else ATOM, style)
-    text = plain_number(value, style).text
-    mantissa, _, exponent = text.partition("e")
-    if exponent:
-        return FormulaText(rf"{mantissa} \cdot 10^{{{int(exponent)}}}", PRODUCT, style)
-    return FormulaText(text, NEGATION if text.startswith("-") else ATOM, style)
 
 
 def tex_name(name: str) -> str:
@@ -141,28 +121,45 @@ def tex_name(name: str) -> str:
     return f"{letter}_{{{index}}}" if index else letter
 
 
-def _tex_infix(rule: Rule, texts: Sequence[FormulaText], style: Notation) -> FormulaText:
-    if rule.infix == "/":
-        return FormulaText(rf"\frac{{{texts[0]}}}{{{texts[1]}}}", NEGATION, style)
-    if rule.infix == "**":
-        return FormulaText(f"{texts[0].within(ATOM)}^{{{texts[1]}}}", POWER, style)
-    binding = PRECEDENCE[str(rule.infix)]
-    first, *rest = texts
-    parts = [first.within(binding), *(text.within(binding + 1) for text in rest)]
-    return FormulaText(TEX_INFIX[str(rule.infix)].join(parts), binding, style)
+def _escape_tex(name: str) -> str:
+    return "".join(TEX_ESCAPES.get(letter, letter) for letter in name)
 
 
-def _tex_other(rule: Rule, texts: Sequence[FormulaText], style: Notation) -> FormulaText:
-    pattern = rule.tex
-    if pattern is None and rule.name in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "log"):
-        pattern = "\\" + rule.name
-    if pattern is None:
-        pattern = rf"\operatorname{{{_escape_tex(rule.name)}}}"
-    if "{0}" not in pattern:
-        return FormulaText(rf"{pattern}\left({', '.join(map(str, texts))}\right)", ATOM, style)
-    # An operand with an exponent in the pattern needs its brackets; one between braces does not.
-    inside = [text.within(ATOM) if f"{{{position}}}^" in pattern else text.text for position, text in enumerate(texts)]
-    return FormulaText(pattern.format(*inside), _tex_precedence(pattern), style)
+class TexNotation(Notation):
+    """TeX's way."""
+
+    opening, closing = r"\left(", r"\right)"
+    signs: ClassVar = Notation.signs | {"*": r" \cdot ", ">=": r" \ge ", "<=": r" \le "}
+
+    def name(self, name: str) -> str:
+        return tex_name(name)
+
+    def number(self, value: float) -> FormulaText:
+        if not math.isfinite(value):
+            text = {math.inf: r"\infty", -math.inf: r"-\infty"}.get(value, r"\text{NaN}")
+            return FormulaText(text, NEGATION if value == -math.inf else ATOM, self)
+        plain = super().number(value)
+        mantissa, _, exponent = plain.text.partition("e")
+        return FormulaText(rf"{mantissa} \cdot 10^{{{int(exponent)}}}", PRODUCT, self) if exponent else plain
+
+    def infix(self, sign: str, texts: Sequence[FormulaText]) -> FormulaText:
+        if sign == "/":
+            return FormulaText(rf"\frac{{{texts[0]}}}{{{texts[1]}}}", NEGATION, self)
+        if sign == "**":
+            return FormulaText(f"{texts[0].within(ATOM)}^{{{texts[1]}}}", POWER, self)
+        return super().infix(sign, texts)
+
+    def call(self, rule: Rule, texts: Sequence[FormulaText]) -> FormulaText:
+        pattern = rule.tex
+        if pattern is None and rule.name in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "log"):
+            pattern = "\\" + rule.name
+        if pattern is None:
+            pattern = rf"\operatorname{{{_escape_tex(rule.name)}}}"
+        if "{0}" not in pattern:
+            return FormulaText(rf"{pattern}\left({', '.join(map(str, texts))}\right)", ATOM, self)
+        # An operand with an exponent in the pattern needs its brackets; one between braces does not.
+        inside = [text.within(ATOM) if f"{{{index}}}^" in pattern else text.text for index, text in enumerate(texts)]
+        return FormulaText(pattern.format(*inside), _tex_precedence(pattern), self)
 
 
 def _tex_precedence(pattern: str) -> int:
@@ -173,12 +170,8 @@ def _tex_precedence(pattern: str) -> int:
     return POWER if pattern.endswith("}}") and "^" in pattern else SUM
 
 
-def _escape_tex(name: str) -> str:
-    return "".join(TEX_ESCAPES.get(letter, letter) for letter in name)
-
-
-TEX = Notation(_tex_number, tex_name, _tex_infix, _tex_other, r"\left(", r"\right)")
-STYLES = {"text": PLAIN, "tex": TEX}
+PLAIN, TEX = Notation(), TexNotation()
+STYLES: dict[str, Notation] = {"text": PLAIN, "tex": TEX}
 
 # --- a whole graph ------------------------------------------------------------
 
@@ -189,16 +182,10 @@ def formula(tables: Tables, plan: Plan, style: str = "text") -> tuple[list[tuple
         raise NodeError(f"A formula is written in the style 'text' or 'tex', not {shortened(style)}.")
     chosen = STYLES[style]
     names, first = _Names(tables, plan, chosen), max(0, len(plan) - MAX_NODES)
-    # Leaves get their names first.
-    texts = [names.leaf(step) if kind < 0 and not first else None for step, kind in enumerate(plan.kinds)]
+    cut = {step for step in plan.operand_steps[plan.starts[first] :] if step < first}  # shown by their names
+    leaves = {step for step, kind in enumerate(plan.kinds) if kind < 0 and step >= first}
+    texts = {step: names.leaf(step) for step in sorted(cut | leaves)}  # they get their names first
     uses = Counter(plan.operand_steps)
-
-    def text_of(step: int) -> FormulaText:
-        text = texts[step]
-        if text is None:  # a leaf, or a node that is cut
-            text = texts[step] = names.leaf(step)
-        return text
-
     definitions: list[tuple[str, str]] = []
     if first:
         left_out = f"{first:,} nodes before these, each by its row"
@@ -207,13 +194,13 @@ def formula(tables: Tables, plan: Plan, style: str = "text") -> tuple[list[tuple
     for step in with_progress(range(first, len(plan)), "formula", len(plan) - first):
         rule = plan.rule(step)
         if rule is not None:
-            text = texts[step] = rule(*[text_of(operand) for operand in plan.operands(step)])
+            text = texts[step] = rule(*[texts[operand] for operand in plan.operands(step)])
             long = len(text.text) > (MIN_SHARED_LENGTH if uses[step] > 1 else MAX_LENGTH)
             if long and step != target:
                 name = names.name_part(plan.rows[step])
                 definitions.append((name, text.text))
                 texts[step] = FormulaText(name, ATOM, chosen)
-    return definitions, str(text_of(target))
+    return definitions, str(texts[target])
 
 
 class _Names:
@@ -227,11 +214,14 @@ class _Names:
     def leaf(self, step: int) -> FormulaText:
         """The text of a leaf, or of an operator that is cut: a number or a name."""
         kind, row = self.plan.kinds[step], self.plan.rows[step]
-        if kind == CONSTANT and self.tables.name(row) is None:
-            text: FormulaText = self.style.number(self.tables.values[row], self.style)
-            return text
-        default = f"{'p' if kind == PLACEHOLDER else 'v'}{row}"
-        return FormulaText(self.style.name(self.unique(self.tables.name(row) or default, row)), ATOM, self.style)
+        name = self.tables.name(row)
+        if kind == CONSTANT and name is None:
+            return self.style.number(self.tables.values[row])
+        name = name or f"{'p' if kind == PLACEHOLDER else 'v'}{row}"
+        if name in self.taken:
+            name = f"{name}_{row}"
+        self.taken.add(name)
+        return FormulaText(self.style.name(name), ATOM, self.style)
 
     def name_part(self, row: int) -> str:
         """A name for an operator's line: the learner's, or t1, t2 and so on."""
@@ -240,11 +230,4 @@ class _Names:
             self.parts += 1
             name = f"t{self.parts}"
         self.taken.add(name)
-        return str(self.style.name(name))
-
-    def unique(self, name: str, row: int) -> str:
-        """The name, with the row appended if another node has it too."""
-        if name in self.taken:
-            name = f"{name}_{row}"
-        self.taken.add(name)
-        return name
+        return self.style.name(name)

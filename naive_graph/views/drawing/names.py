@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ...core.interpreters.text import ATOM, PLAIN, FormulaText, plain_number
+from ...core.interpreters.text import ATOM, PLAIN, FormulaText
 from ...core.rules import BY_NUMBER
 from ...core.tables import CONSTANT, Tables
 from ...graph.nodes import Node
@@ -43,7 +43,7 @@ def _short_formulas(tables: Tables, rows: Iterable[int]) -> dict[int, str]:
     for row in rows:
         name, kind = tables.name(row), tables.operators[row]
         if name or kind == CONSTANT:
-            texts[row] = FormulaText(name, ATOM, PLAIN) if name else plain_number(tables.values[row], PLAIN)
+            texts[row] = FormulaText(name, ATOM, PLAIN) if name else PLAIN.number(tables.values[row])
         elif kind >= 0:
             operands = [texts.get(operand) for operand in tables.operands(row)]
             if operands and None not in operands and sum(len(str(operand)) for operand in operands) < SHORT:
