@@ -1,4 +1,4 @@
-"""Small record types of the graph's tables: checkpoints, ranges of rows appended together, named scopes."""
+"""Small record types of the graph's tables: checkpoints, ranges of rows appended together, scopes and unique names."""
 
 from __future__ import annotations
 
@@ -51,6 +51,15 @@ def around(scope: Scope | None) -> list[Scope]:
         chain.append(scope)
         scope = scope.parent
     return chain[::-1]
+
+
+def unique_name(used: dict[str, int], name: str) -> str:
+    """Reserve and return the name; if it is in use, with a number appended that makes it new: `y`, `y_1`, `y_2`."""
+    while count := used.get(name, 0):
+        used[name] = count + 1
+        name = f"{name}_{count}"
+    used[name] = 1
+    return name
 
 
 class ClearedColumn:

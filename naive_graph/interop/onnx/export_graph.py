@@ -16,6 +16,7 @@ import numpy as np
 from onnx import FunctionProto, GraphProto, NodeProto, TensorProto, ValueInfoProto, defs, helper, numpy_helper
 
 from ...core.numpy_protocol import rule_and_operands_for
+from ...core.records import unique_name
 from ...core.rules import RULES, Arithmetic, Rule
 from ...errors import ExportError, NaiveGraphError
 from ...tensor.evaluation.entries import VALUES
@@ -26,15 +27,6 @@ LAST = 2**31 - 1  # an end index beyond all axes
 SHARED = 64  # unnamed constants up to so many entries are written once and shared
 Order = tuple[int, ...]
 Extents = Sequence[Any]  # integers, or names of dynamic dimensions
-
-
-def unique_name(used: dict[str, int], name: str) -> str:
-    """Reserve and return the name; if it is in use, with a number appended that makes it new: `y`, `y_1`, `y_2`."""
-    while count := used.get(name, 0):
-        used[name] = count + 1
-        name = f"{name}_{count}"
-    used[name] = 1
-    return name
 
 
 class ExportRefused(Exception):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 # First: it says which extra to install.
 from ...core.number import shortened
-from .figure import Plot, Save, draw_panel, fill_style, label_axes
+from .figure import Plot, Save, draw_panel, fill_style, label_axes, write_on_fill
 
 # isort: split
 from itertools import product
@@ -124,12 +124,9 @@ def _draw_cell(panel: Any, cell: Any, iteration: int, version_text: str, colour:
     panel.add_patch(Rectangle(*rectangle, **fill_style(colour, hatch), linewidth=0.5))
     if clean:
         panel.add_patch(Rectangle(*rectangle, fill=False, edgecolor=LIGHT["ink"], linewidth=1.6, zorder=3))
-    # No hatching behind digits.
-    ground = {"boxstyle": "round,pad=0.1", "facecolor": LIGHT[f"{colour}-ground"], "edgecolor": "none"}
-    text_style = {"ha": "center", "va": "center", "color": LIGHT["ink"], "bbox": ground, "zorder": 4}
-    panel.text(across, down - (0.2 if version_text else 0.0), str(iteration), **text_style)
+    write_on_fill(panel, across, down - (0.2 if version_text else 0.0), str(iteration), colour, 0.1)
     if version_text:
-        panel.text(across, down + 0.23, version_text, **text_style)
+        write_on_fill(panel, across, down + 0.23, version_text, colour, 0.1)
 
 
 def _make_legend(used: Any, group_size: int | None) -> list[Any]:

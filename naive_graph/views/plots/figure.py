@@ -258,6 +258,13 @@ def fill_style(colour: str, hatch: str) -> dict[str, Any]:
     return {"facecolor": LIGHT[f"{colour}-ground"], "edgecolor": LIGHT[colour], "hatch": hatch}
 
 
+def write_on_fill(panel: Any, x: float, y: float, text: str, colour: str, pad: float) -> None:
+    """A text in the middle of a bar or cell, with no hatching behind its letters. pad: around it, in its height."""
+    ground = {"boxstyle": f"round,pad={pad}", "facecolor": LIGHT[f"{colour}-ground"], "edgecolor": "none"}
+    style = {"ha": "center", "va": "center", "color": LIGHT["ink"], "bbox": ground, "zorder": 4}
+    panel.text(x, y, text, parse_math=False, **style)
+
+
 def fit_text(text: str, wide: float, size: float = TEXT) -> str:
     """The text, without its middle where it has more than so many pixels.
 

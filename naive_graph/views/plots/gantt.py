@@ -4,7 +4,7 @@ from __future__ import annotations
 
 # First: it says which extra to install.
 from ...core.number import shortened
-from .figure import WIDE, Save, draw_panel, fill_style, label_axes
+from .figure import WIDE, Save, draw_panel, fill_style, label_axes, write_on_fill
 
 # isort: split
 from typing import Any
@@ -73,7 +73,7 @@ def gantt(
                     style = {"facecolor": LIGHT[colour], "edgecolor": LIGHT[colour]}
                 panel.barh(bar.worker, (bar.end - bar.start) / unit, HIGH, bar.start / unit, linewidth=0.5, **style)
                 if LETTER * (len(label) + 1) < width:
-                    _label_bar(panel, bar, label, unit, colour)
+                    write_on_fill(panel, (bar.start + bar.end) / 2 / unit, bar.worker, label, colour, 0.15)
         for level in levels if len(levels) < MOST_LEVELS else ():  # it waits for the slowest task of the level before
             begin = min(bars[number].start for number in level)
             panel.axvline(begin / unit, color=LIGHT["soft"], linestyle=":", linewidth=1.0, zorder=0.5)
@@ -85,14 +85,6 @@ def gantt(
         return [Patch(**fill_style(colour, hatch), label=label) for colour, hatch, label in shown]
 
     return draw_panel(draw, (1.4 * WIDE, 1.0 + 0.6 * workers), title, save, ax, figsize)
-
-
-def _label_bar(panel: Any, bar: Any, label: str, unit: float, colour: str) -> None:
-    """A label in the middle of a bar, with no hatching behind its letters."""
-    ground = {"boxstyle": "round,pad=0.15", "edgecolor": "none", "facecolor": LIGHT[f"{colour}-ground"]}
-    middle = (bar.start + bar.end) / 2 / unit
-    style = {"ha": "center", "va": "center", "color": LIGHT["ink"], "bbox": ground}
-    panel.text(middle, bar.worker, label, parse_math=False, **style)
 
 
 def _find_task_run(run: object) -> TaskRun:

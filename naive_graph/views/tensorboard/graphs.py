@@ -10,7 +10,7 @@ from tensorboard.compat.proto import graph_pb2, types_pb2
 
 from ...core.number import shortened
 from ...core.plan import ancestors
-from ...core.records import Scope, around
+from ...core.records import Scope, around, unique_name
 from ...core.rules import BY_NUMBER, Arithmetic
 from ...errors import HistoryError
 from ...graph.graph import Graph
@@ -87,7 +87,6 @@ def _items_of_rows(rows: Iterable[int]) -> Iterator[GraphItem]:
 
 def _items_of_dataflow(flow: Any) -> Iterator[GraphItem]:
     """The operators of a dataflow; a splitjoin is a box."""
-    boxes = {name.partition(".")[0]: Scope(name.partition(".")[0]) for name in flow.operators if "." in name}
     for flow_stream in flow.streams.values():
         if not flow_stream.writer:
             yield GraphItem(f"in {flow_stream.name}", flow_stream.name, "stream", None, (), flow_stream.shape)
@@ -95,7 +94,7 @@ def _items_of_dataflow(flow: Any) -> Iterator[GraphItem]:
         streams = [flow.streams[input_] for input_ in operator.inputs]
         shape = flow.streams[operator.outputs[0]].shape if operator.outputs else ()
         sources = [stream.writer or f"in {stream.name}" for stream in streams]
-        yield GraphItem(name, name.rpartition(".")[2], operator.kind, boxes.get(name.partition(".")[0]), sources, shape)
+        yield GraphItem(name, name.replace(".", "/"), operator.kind, None, sources, shape)
 
 
 def _items_of_tensors(what: Any) -> Iterator[GraphItem]:
@@ -127,14 +126,14 @@ def _operator_name(node: TensorNode) -> str:
 
 def _item_paths(items: Sequence[GraphItem]) -> dict[Any, str]:
     """A path such as "layer/dense/add_1" for each node; equal paths of nodes or of scopes get numbers."""
-    counts: dict[str, int] = {}
+    used: dict[str, int] = {}
     paths: dict[Scope | None, str] = {None: ""}
     names = {}
     for item in items:
         for scope in around(item.scope):
             if scope not in paths:
-                paths[scope] = _unique(_path(paths[scope.parent], scope.name, scope.parent), counts)
-        names[item.key] = _unique(_path(paths[item.scope], item.name, item.scope), counts)
+                paths[scope] = unique_name(used, _path(paths[scope.parent], scope.name, scope.parent))
+        names[item.key] = unique_name(used, _path(paths[item.scope], item.name, item.scope))
     return names
 
 
@@ -142,13 +141,3 @@ def _path(outer: str, name: str, scope: Scope | None) -> str:
     """The path of a scope, and a name in it, with letters that TensorBoard forbids replaced by _."""
     clean = re.sub(r"[^A-Za-z0-9_.\-/]", "_", short(name, scope)).strip("/_") or "node"
     return f"{outer}/{clean}" if outer else clean
-
-
-def _unique(name: str, counts: dict[str, int]) -> str:
-    """Make a name unique by appending a number. counts: how often each name was used so far."""
-    free = name
-    while free in counts:
-        counts[name] += 1
-        free = f"{name}_{counts[name]}"
-    counts[free] = 0
-    return free
