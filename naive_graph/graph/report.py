@@ -211,8 +211,7 @@ def _is_discontinuous(changes: Sequence[float], noise: float) -> bool:
     return min(sizes) > 0.8 * max(sizes) > noise
 
 
-def require_finite(what: str, value: float) -> float:
-    """The value; raises NumericError if it is infinite or NaN. what: its description, for the message."""
+def require_finite(what: str, value: float) -> None:
+    """Raise NumericError if the value is infinite or NaN. what: its description, for the message."""
     if not math.isfinite(value):
         raise NumericError(f"{what} is {value}. gradcheck needs finite numbers: move the leaves into the domain.")
-    return value

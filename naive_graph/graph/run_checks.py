@@ -53,12 +53,10 @@ def initial_values(tables: Tables, plan: Plan, fed: Mapping[int, float] = NOTHIN
 
     Raises PlaceHolderError if a leaf that is needed has no number, ArityError if an operator lacks operands.
     """
-    placeholders = [(step, plan.rows[step]) for step in plan.placeholders()]
-    empty = [step for step, row in placeholders if row not in fed and tables.stamp(row) == NEVER]
-    needed = {*plan.targets, *plan.operand_steps} if empty else set()
-    for step in empty:
-        if step in needed:
-            row = plan.rows[step]
+    needed = {*plan.placeholders()}.intersection([*plan.targets, *plan.operand_steps])
+    for step in sorted(needed):
+        row = plan.rows[step]
+        if row not in fed and tables.stamp(row) == NEVER:
             called = tables.name(row) or "p"
             raise PlaceHolderError(
                 f"{tables.label(row)} has no value. Feed it: Graph.forward(feed={{{called}: 1.0}}). "
@@ -67,7 +65,7 @@ def initial_values(tables: Tables, plan: Plan, fed: Mapping[int, float] = NOTHIN
     check_set(tables, plan.rows)
     plan.check_complete(tables)
     values = tables.values
-    return [fed.get(row, values[row]) for row in plan.rows] if fed else [values[row] for row in plan.rows]
+    return [fed.get(row, values[row]) for row in plan.rows]
 
 
 def commit_values(tables: Tables, plan: Plan, values: Sequence[float], fed: Mapping[int, float], now: int) -> None:
@@ -125,17 +123,8 @@ def check_results(tables: Tables, results: Sequence[int]) -> None:
 
 def check_fresh(tables: Tables, plan: Plan) -> None:
     """Raise StaleGraphError unless the targets were evaluated after the last change to anything they depend on."""
-    evaluated = min(tables.stamp(plan.rows[step]) for step in plan.targets)
-    if evaluated == NEVER:
-        raise StaleGraphError("The values are not computed yet. Call Graph.forward() before Graph.backward().")
-    for step in plan.leaves() if tables.written > evaluated else ():
-        row = plan.rows[step]
-        if plan.kinds[step] != CONSTANT and tables.stamp(row) > evaluated:
-            raise StaleGraphError(
-                f"{tables.label(row)} has changed since the last forward. Call Graph.forward() before Graph.backward()."
-            )
-    if tables.edges_edited_at > evaluated:
-        raise StaleGraphError("An edge was drawn since the last forward. Call Graph.forward() before Graph.backward().")
+    if why := _find_stale(tables, plan):
+        raise StaleGraphError(f"{why} Call Graph.forward() before Graph.backward().")
 
 
 def why_stale(node: Node) -> str:
@@ -145,11 +134,19 @@ def why_stale(node: Node) -> str:
         evaluated = tables.stamp(row)
         if tables.operators[row] < 0 or evaluated == NEVER or max(tables.written, tables.edges_edited_at) <= evaluated:
             return ""
-        try:
-            check_fresh(tables, plan_for(tables, [row]))
-        except StaleGraphError as error:
-            return f"{str(error).partition('. ')[0]}."
-    return ""
+        return _find_stale(tables, plan_for(tables, [row]))
+
+
+def _find_stale(tables: Tables, plan: Plan) -> str:
+    """What makes the targets' values stale, as a sentence; empty if nothing does."""
+    evaluated = min(tables.stamp(plan.rows[step]) for step in plan.targets)
+    if evaluated == NEVER:
+        return "The values are not computed yet."
+    for step in plan.leaves() if tables.written > evaluated else ():
+        row = plan.rows[step]
+        if plan.kinds[step] != CONSTANT and tables.stamp(row) > evaluated:
+            return f"{tables.label(row)} has changed since the last forward."
+    return "An edge was drawn since the last forward." if tables.edges_edited_at > evaluated else ""
 
 
 def commit_grads(tables: Tables, plan: Plan, adjoints: Sequence[float], accumulate: bool) -> None:
