@@ -18,7 +18,7 @@ from ..core.did_you_mean import explains
 from ..core.lock import GUARD
 from ..core.number import as_list, number, shortened
 from ..core.plan import Plan, plan_for
-from ..core.rules import RULES, Arithmetic, Rule, rule_named
+from ..core.rules import RULES, Arithmetic, Rule
 from ..core.sweep import evaluate
 from ..core.tables import PLACEHOLDER, VARIABLE, Tables
 from ..errors import GradientCheckError, NodeError, OperatorNameError
@@ -118,12 +118,12 @@ def check_operator(operator: Any, points: Iterable[Any] | None = None) -> Any:
     """
     if hasattr(operator, "check") and not isinstance(operator, type):
         return operator.check(points)
-    if not (isinstance(operator, Rule) or (isinstance(operator, str) and operator in RULES)):
+    rule = RULES.get(operator) if isinstance(operator, str) else operator
+    if not isinstance(rule, Rule):
         raise OperatorNameError(
             f"There is no operator of numbers {shortened(operator)}. check_operator takes such an operator or its "
             "name, or a row of the table, as in check_operator(operators()['softmax'])."
         )
-    rule = operator if isinstance(operator, Rule) else rule_named(operator)
     total = Report()
     for operands in as_list(points, "check_operator", "points, as in check_operator('sin', [(0.3,), (2.0,)])"):
         point = [number(x, "check_operator") for x in as_list(operands, "A point", "a number for each operand")]

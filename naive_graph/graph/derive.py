@@ -46,7 +46,6 @@ def gradients(y: Node, wrt: Node | Iterable[Node]) -> Any:
         plan, steps = _plan(tables, [y], chosen, "gradients")
         expressions, answers = derived_expressions(tables, plan, steps)
         nodes = expressions.to_nodes(answers)
-        expressions.close()
     return nodes[0] if one else nodes
 
 
@@ -81,7 +80,6 @@ def tangents(x: Node, outputs: Node | Iterable[Node]) -> Any:
         evaluate(plan, duals)
         answers = [duals[step].slope for step in plan.targets]
         nodes = expressions.to_nodes([0.0 if answer is None else answer for answer in answers])
-        expressions.close()
     return nodes[0] if one else nodes
 
 

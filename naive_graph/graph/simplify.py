@@ -96,10 +96,6 @@ def _merge_complementary_selects(a: Any, b: Any) -> Any:
 
 @rewrite_rule
 def sub(a: Any, b: Any) -> Any:
-    if b == 0.0:
-        return a
-    if a == 0.0:
-        return c.neg(b)
     if is_rule(b, c.neg):
         return c.add(a, b.operands[0])
     if is_rule(a, c.neg):
@@ -195,9 +191,7 @@ def pow_slope(a: Any, b: Any) -> Any:
 @rewrite_rule
 def nonnegative(a: Any) -> Any:
     number = number_of(a)
-    if number is not None and number >= 0.0:
-        return a
-    return a if is_rule(a, c.nonnegative) else None
+    return a if number is not None and number >= 0.0 else None
 
 
 @rewrite_rule

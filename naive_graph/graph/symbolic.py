@@ -78,15 +78,10 @@ class Expressions:
 
     def to_nodes(self, answers: list[Any]) -> list[Node]:
         """The answers as nodes: only what they depend on is appended to the tables; on an error, nothing is."""
-        return [
-            Constant(answer) if isinstance(answer, float) else handle(self.tables, answer)
-            for answer in self.rows(answers)
-        ]
-
-    def close(self) -> None:
-        """Drop all expressions now: they and this form reference cycles, left to the garbage collector otherwise."""
-        self.memory.clear()
+        rows = self.rows(answers)
+        self.memory.clear()  # all expressions now: they and this form reference cycles, left to the collector otherwise
         self.planned.clear()
+        return [Constant(row) if isinstance(row, float) else handle(self.tables, row) for row in rows]
 
     def rows(self, answers: list[Any]) -> list[int | float]:
         """Write what the answers depend on; return the row of each, or the float if it is a number."""
