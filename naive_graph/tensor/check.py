@@ -8,7 +8,7 @@ tensor's cached value or gradient changes.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial, reduce
 from typing import Any
 
@@ -18,11 +18,11 @@ from ..errors import GradientCheckError, NumberError
 from ..graph.report import KINK_REACH, CheckOptions, Report, require_finite
 from .base import TensorNode, check_tensors, entry_name, method
 from .calculus import Calculus
-from .differentiate import ancestors, forward, gradients, reverse
+from .differentiate import BACKWARD_SOURCES, ancestors, forward, gradients, reverse
 from .evaluation.arrays import Array
+from .evaluation.cached_function import PlannedFunction
 from .evaluation.entries import OverloadedArray
-from .evaluation.eval_plan import missing_ancestors, plan_evaluation
-from .evaluation.evaluate import ArrayAlgebra, check_fed, computed, to_dense
+from .evaluation.evaluate import ArrayAlgebra, check_fed, to_dense
 from .nodes import LeafNode, LeafType, NonlinearNode
 from .notation import unique_names
 from .reduction_node import ReductionNode
@@ -30,7 +30,6 @@ from .reduction_vjp import first_maximum_mask
 from .reductions_api import sum
 from .sparse_selector import SelectionNode
 
-Values = dict[TensorNode, Array]
 # Reductions with kinks: derivatives jump where another entry becomes the largest of x (1.0) or of -x (-1.0).
 KINKED_REDUCTIONS = {"maximum": 1.0, "first_maximum": 1.0, "argmax": 1.0, "minimum": -1.0}
 
@@ -58,35 +57,30 @@ class _TensorLoss:
         self.loss, self.wishes = loss, wishes
         self.nodes = ancestors([loss])
         self.names = unique_names(self.nodes)
-        leaves = [node for node in self.nodes if isinstance(node, LeafNode) and not isinstance(node, SelectionNode)]
-        check_fed(
-            missing_ancestors(loss, lambda node: not node.sources and (node._value is not None or _has_value(node)))
-        )
-        self.start: Values = {leaf: _float64_values(leaf) for leaf in leaves}
-        self.leaves = [leaf for leaf in leaves if leaf.leaf_type != LeafType.CONSTANT]
-        self.values = self.evaluate_from(loss, self.start)
-        require_finite("The loss", float(self.values[loss]))
+        inputs = [node for node in self.nodes if isinstance(node, LeafNode) and not isinstance(node, SelectionNode)]
+        check_fed(leaf for leaf in inputs if leaf.held is None)
+        self.start: dict[TensorNode, Array] = {leaf: _float64_values(leaf) for leaf in inputs}
+        self.leaves = [leaf for leaf in inputs if leaf.leaf_type != LeafType.CONSTANT]
+        self.loss_function = PlannedFunction(inputs, [loss])
         self.kinked = [node for node in self.nodes if _has_kink(node)]
-        self.signs = self._signs(self.values)
-        calculus = Calculus(
-            ArrayAlgebra(), (), lambda node: node if isinstance(node, SelectionNode) else self.value(node)
-        )
-        self.calculus = calculus
-        self.adjoints = reverse(calculus, {loss: np.ones(())}, self.leaves)
+        self.kink_sources = PlannedFunction(inputs, [source for node in self.kinked for source in node.sources])
+        self.signs = self._signs(self.start.values())
+        self.values = self.start.copy()
+        needed = ancestors([loss], predecessors=BACKWARD_SOURCES)
+        self.values |= zip(needed, self.evaluate(needed))
+        require_finite("The loss", float(self.values[loss]))
+        self.calculus = Calculus(ArrayAlgebra(), (), self.value)
+        self.adjoints = reverse(self.calculus, {loss: np.ones(())}, self.leaves)
 
-    def value(self, node: TensorNode) -> Array:
+    def evaluate(self, nodes: Sequence[TensorNode]) -> list[Any]:
+        """The nodes' arrays, from those that are known; a selection stands for its own array."""
+        return PlannedFunction(list(self.values), nodes)(*self.values.values())
+
+    def value(self, node: TensorNode) -> Any:
         """A node's array at the leaves' own values."""
-        if node not in self.values:
-            self.values |= self.evaluate_from(node, self.values)
+        if node not in self.values:  # an array kernel skips the nodes inside it
+            self.values |= zip([node], self.evaluate([node]))
         return self.values[node]
-
-    @staticmethod
-    def evaluate_from(target: TensorNode, known: Mapping[TensorNode, Array]) -> Values:
-        """Evaluate a node from known arrays; returns them with the arrays of the node and of its ancestors."""
-        values = dict(known)
-        for step in plan_evaluation(missing_ancestors(target, lambda node: node in values), target):
-            values[step.node] = computed(step, lambda node: node if isinstance(node, SelectionNode) else values[node])
-        return values
 
     def check(self, leaf: LeafNode, report: Report, flat_indices: Sequence[int]) -> None:
         """Compare the derivatives along some entries of a leaf."""
@@ -109,15 +103,8 @@ class _TensorLoss:
 
     def _graph_gradient(self, leaf: LeafNode) -> Array:
         """The derivative as a graph of new nodes, evaluated."""
-        built = gradients(self.loss, leaf)
-        if isinstance(built, SelectionNode):
-            return built.dense()
-        return self.evaluate_from(built, self._constants(built))[built]
-
-    def _constants(self, built: TensorNode) -> Values:
-        """The known arrays of a derivative's nodes: the constants built for it, and the loss's own nodes."""
-        leaves = [node for node in ancestors([built]) if isinstance(node, LeafNode) and node not in self.values]
-        return self.values | {leaf: leaf.value for leaf in leaves if not isinstance(leaf, SelectionNode)}
+        [gradient] = self.evaluate([gradients(self.loss, leaf)])
+        return to_dense(gradient)
 
     def _tangent(self, leaf: LeafNode, index: tuple[int, ...]) -> float:
         seed = np.zeros(leaf.shape)
@@ -125,14 +112,15 @@ class _TensorLoss:
         loss_tangent = forward(self.calculus, self.nodes, {leaf: seed}).get(self.loss)
         return 0.0 if loss_tangent is None else float(loss_tangent)
 
-    def _evaluate_moved(self, leaf: LeafNode, index: tuple[int, ...], distance: float) -> Values:
-        """The arrays of all nodes after one entry of a leaf moved by a distance."""
+    def _moved_arrays(self, leaf: LeafNode, index: tuple[int, ...], distance: float) -> Collection[Array]:
+        """The leaves' arrays after one entry moved by a distance."""
         array = self.start[leaf].copy()
         array[index] += distance
-        return self.evaluate_from(self.loss, self.start | {leaf: array})
+        return (self.start | {leaf: array}).values()
 
     def _loss(self, leaf: LeafNode, index: tuple[int, ...], distance: float) -> float:
-        return float(self._evaluate_moved(leaf, index, distance)[self.loss])
+        [loss] = self.loss_function(*self._moved_arrays(leaf, index, distance))
+        return float(loss)
 
     # --- kinks ---
 
@@ -140,28 +128,16 @@ class _TensorLoss:
         """Whether a kink indicator changes its sign, or is 0, within the distance of the differences."""
         reach = KINK_REACH * self.wishes.eps
         for distance in (-reach, reach) if self.kinked else ():
-            moved_signs = self._signs(self._evaluate_moved(leaf, index, distance))
+            moved_signs = self._signs(self._moved_arrays(leaf, index, distance))
             for before, after in zip(self.signs, moved_signs):
                 if ((before != after) & ~(before * after > 0.0)).any():
                     return True
         return False
 
-    def _signs(self, values: Values) -> list[Array]:
-        """The kink indicators: arrays that change their sign where a rule's derivative jumps."""
-        return [
-            kink
-            for node in self.kinked
-            for kink in _kink_indicators(node, [self._array(values, source) for source in node.sources])
-        ]
-
-    def _array(self, values: Values, node: TensorNode) -> Array:
-        if node not in values and not isinstance(node, SelectionNode):  # an array kernel may have skipped this node
-            values |= self.evaluate_from(node, values)
-        return to_dense(values.get(node, node))
-
-
-def _has_value(leaf: TensorNode) -> bool:
-    return isinstance(leaf, LeafNode) and (isinstance(leaf, SelectionNode) or leaf.held is not None)
+    def _signs(self, arrays: Collection[Array]) -> list[Array]:
+        """The kink indicators: arrays that change their sign where a rule's derivative jumps. arrays: the leaves'."""
+        sources = map(to_dense, self.kink_sources(*arrays))
+        return [kink for node in self.kinked for kink in _kink_indicators(node, [next(sources) for _ in node.sources])]
 
 
 def _float64_values(leaf: LeafNode) -> Array:
