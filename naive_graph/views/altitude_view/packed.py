@@ -16,15 +16,14 @@ from ...graph.node_factory import CURRENT
 from ...tensor.base import TensorNode
 from ...tensor.lowering.lower import lower
 from ...tensor.nodes import LeafNode, LeafType
-from ..drawing.dot import dot_text
 from ..drawing.flows import flow_scene
 from ..drawing.live_graph import rules_to_javascript
 from ..drawing.matrices import display_axes
-from ..drawing.scene import DrawOptions, Scene
-from ..drawing.svg import render_unplaced_svg
+from ..drawing.scene import DrawOptions
+from ..drawing.svg import drawing_for_page
 from ..drawing.tensors import TensorDrawing, formula_of, printed_names
 from ..drawing.text_metrics import visible
-from ..steps.packing import pack_blob, strip_style
+from ..steps.packing import pack_blob
 from ..theme import svg_style
 from .machine import machine_header
 from .subject import END, INPUT, Subject
@@ -144,11 +143,6 @@ def map_layout(node: TensorNode) -> tuple[list[int], int, int]:
 # --- drawings ---
 
 
-def _scene_for_page(scene: Scene) -> dict[str, str]:
-    """SVG without coordinates, and DOT text: the page runs Graphviz and places the boxes."""
-    return {"svg": strip_style(render_unplaced_svg(scene, "")), "dot": dot_text(scene, "LR")}
-
-
 def _tensors_for_page(
     tensors: Sequence[TensorNode], names: Mapping[TensorNode, str], number_of: Mapping[TensorNode, int]
 ) -> dict[str, Any]:
@@ -161,9 +155,9 @@ def _tensors_for_page(
     for box in described.boxes:
         box.scope, box.grid = (), None
     ids = {f"tensor-{row}": number_of[node] for node, row in drawn.place.items()}
-    return {**_scene_for_page(described), "ids": ids}
+    return {**drawing_for_page(described), "ids": ids}
 
 
 def _flow_for_page(flow: Any) -> dict[str, str]:
     """The drawing of a dataflow: a box for each operator, and for each worker of a splitjoin."""
-    return _scene_for_page(flow_scene(flow, DrawOptions(fold=False, most=MOST)))
+    return drawing_for_page(flow_scene(flow, DrawOptions(fold=False, most=MOST)))

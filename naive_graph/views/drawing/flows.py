@@ -64,7 +64,7 @@ def flow_scene(flow: Any, options: DrawOptions) -> Scene:
     folded = _splitjoins_to_fold(flow, options.fold)
     box_of = {name: _splitjoin_of(name) if _splitjoin_of(name) in folded else name for name in flow.operators}
     box_names = dict.fromkeys(box_of.values())
-    new_scene = Scene(title="")
+    new_scene = Scene()
     if len(box_names) > (options.most or READABLE):
         raise DrawingError(
             f"The dataflow has {len(box_names):,} boxes, and up to {options.most or READABLE} are drawn. "
@@ -78,14 +78,12 @@ def flow_scene(flow: Any, options: DrawOptions) -> Scene:
     new_scene.scope_names = {f"scope-{open_one}": visible(open_one) for open_one in open_splitjoins}
     arrow_counts = Counter[tuple[str, str]]()
     for stream in flow.streams.values():
-        source, target = (box_of.get(end, "") for end in (stream.writer, stream.reader))
-        for end, outside in ((source, "in"), (target, "out")):
-            if not end:
-                new_scene.boxes.append(Box(f"{outside}-{stream.name}", "placeholder", [visible(stream.name)]))
-        ends = source or f"in-{stream.name}", target or f"out-{stream.name}"
+        ends = box_of.get(stream.writer, f"in-{stream.name}"), box_of.get(stream.reader, f"out-{stream.name}")
+        outside = [end for end in ends if end not in box_names]
+        new_scene.boxes += [Box(end, "placeholder", [visible(stream.name)]) for end in outside]
         if ends[0] != ends[1] and not _is_inside(flow, stream):
             rates = "" if stream.push == stream.pop == stream.peek else f": {stream.rates}"
-            label = visible(stream.name.rpartition(".")[2] + rates) if source and target else ""
+            label = "" if outside else visible(stream.name.rpartition(".")[2] + rates)
             new_scene.arrows.append(Arrow(f"stream-{stream.name}", *ends, label))
         elif ends[0] != ends[1]:
             arrow_counts[ends] += 1
@@ -106,14 +104,12 @@ def _splitjoin_of(name: str) -> str:
 
 def _splitjoins_to_fold(flow: Any, fold: object) -> set[str]:
     splitjoins = {_splitjoin_of(name) for name in flow.operators if "." in name}
-    if fold is None:
-        return splitjoins if len(flow.operators) > FEW else set()
-    if isinstance(fold, bool):
-        return splitjoins if fold else set()
+    if fold is None or isinstance(fold, bool):
+        return splitjoins if fold or (fold is None and len(flow.operators) > FEW) else set()
     wanted: set[Any] = set(fold) if isinstance(fold, (list, tuple, set)) else {fold}
-    if unknown := wanted - splitjoins:
+    if unknown := sorted(map(repr, wanted - splitjoins)):
         existing = ", ".join(sorted(splitjoins)) or "none"
-        raise DrawingError(f"fold={next(iter(unknown))!r}: no splitjoin has that name. There are {existing}.")
+        raise DrawingError(f"fold={unknown[0]}: no splitjoin has that name. There are {existing}.")
     return wanted
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from ...core.optional_deps import door
 from ...errors import DrawingError, MissingToolError
 from ..theme import OTHER_FONTS, OWN_FONT
+from .svg import strip_style
 
 ZOOM = 4 / 3  # pixels of a PNG for one of the drawing
 FONT_FILE = Path(__file__).parent.parent / "fonts" / "NaiveGraphSans.ttf"
@@ -35,7 +36,7 @@ def svg_to_pdf(svg: str) -> bytes:
         raise MissingToolError(
             'A PDF needs cairosvg, and cairo on the system: pip install "naive-graph[pdf]". SVG and PNG do without.'
         ) from None
-    plain = _strip_styles(svg)
+    plain = strip_style(svg)  # neither tool supports CSS light-dark()
     if _needs_other_fonts(svg, "PDF"):  # cairosvg takes all letters of a text from one font
         other = next((font for font in OTHER_FONTS if _is_installed(font)), OWN_FONT)
         plain = re.sub(r"<text (?=[^<]*[\u2e80-\U0010ffff])", f'<text font-family="{other}" ', plain)
@@ -57,7 +58,9 @@ def _register_font_with_cairo() -> bool:
 
 def _needs_other_fonts(svg: str, form: str) -> bool:
     """Whether a picture needs letters of other fonts than ours. Raises DrawingError for those that none here has."""
-    foreign = [letter for letter in _uncommon_letters(svg) if not _has_letter(letter)]
+    text = re.sub(r"<title>.*?</title>|<[^>]*>", "", strip_style(svg), flags=re.DOTALL)
+    uncommon = sorted({letter for letter in text if letter > "\u024f" and not letter.isspace()})  # beyond Latin
+    foreign = [letter for letter in uncommon if not _has_letter(letter)]
     lacking = "".join(letter for letter in foreign if not _has_letter(letter, borrow=True))
     if lacking:
         raise DrawingError(
@@ -67,18 +70,13 @@ def _needs_other_fonts(svg: str, form: str) -> bool:
     return bool(foreign)
 
 
-def _strip_styles(svg: str) -> str:
-    """The SVG without its <style>, in light colours: neither tool supports CSS light-dark()."""
-    return re.sub(r"<style>.*?</style>", "", svg, flags=re.DOTALL)
-
-
 def _render_png(svg: str, zoom: float = 1.0, use_system_fonts: bool = False) -> bytes:
     """The SVG as PNG. use_system_fonts: for letters that our font lacks."""
     with door("A PNG needs", "draw"):
         import resvg_py
     wide = re.search(r'<svg [^>]*?width="(\d+)"', svg)
     png_bytes: bytes = resvg_py.svg_to_bytes(
-        svg_string=_strip_styles(svg),
+        svg_string=strip_style(svg),
         font_files=[str(FONT_FILE)],
         skip_system_fonts=not use_system_fonts,
         font_family=OWN_FONT,
@@ -86,12 +84,6 @@ def _render_png(svg: str, zoom: float = 1.0, use_system_fonts: bool = False) -> 
         width=round(int(wide[1]) * zoom) if wide else None,
     )
     return bytes(png_bytes)
-
-
-def _uncommon_letters(svg: str) -> list[str]:
-    """The letters of the picture beyond Latin, which our font may lack."""
-    plain_text = re.sub(r"<title>.*?</title>|<[^>]*>", "", _strip_styles(svg), flags=re.DOTALL)
-    return sorted({letter for letter in plain_text if letter > "\u024f" and not letter.isspace()})
 
 
 @cache

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from html import escape
 
 from ..theme import BASE, FONT, LIGHT, LINE, MARGIN, SMALL, TEXT, TITLE, heatmap_color, svg_style
-from .dot import heading
+from .dot import dot_text, heading
 from .layout import SceneLayout
 from .names import ordinal
 from .scene import Arrow, Box, Scene
@@ -130,3 +131,13 @@ def _render_tooltip(text: str) -> str:
 def render_unplaced_svg(scene: Scene, description: str) -> str:
     """The scene as SVG without coordinates: the page's script lays it out."""
     return render_svg(SceneLayout(scene, "LR", False, 1, 1), description)
+
+
+def strip_style(svg: str) -> str:
+    """The SVG without its <style>: in light colours, unless a page's CSS has others."""
+    return re.sub(r"<style>.*?</style>", "", svg, flags=re.DOTALL)
+
+
+def drawing_for_page(scene: Scene) -> dict[str, str]:
+    """SVG without coordinates, and DOT text for a page's script; the page's policy forbids a <style>."""
+    return {"svg": strip_style(render_unplaced_svg(scene, "")), "dot": dot_text(scene, "LR")}

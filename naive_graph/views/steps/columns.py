@@ -19,18 +19,17 @@ from typing import Any
 from ...core.progress import with_progress
 from ...core.rules import RULES
 from ..assets import script_texts, translate_page_text
-from ..drawing.dot import dot_text
 from ..drawing.draw import LARGEST
 from ..drawing.live_graph import rules_to_javascript
 from ..drawing.picture import Picture
 from ..drawing.scene import GRAD_ROOM, READABLE, VALUE_ROOM, DrawOptions, operator_symbol, with_numbers
 from ..drawing.summary import summary_scene
-from ..drawing.svg import render_unplaced_svg
+from ..drawing.svg import drawing_for_page
 from . import describe
 from .landscape import compute_surface
 from .mathml import mathml
 from .naming import walk_heading, walk_title
-from .packing import StepperPayload, pack_blob, strip_style
+from .packing import StepperPayload, pack_blob
 from .recording import BACKWARD, FORWARD, KINDS, TANGENT, UPDATE, Participants, Run
 from .state import State
 
@@ -179,8 +178,7 @@ class PayloadBuilder:
         if not cast.is_there():
             return None
         if len(cast.rows) <= (MOST_FOLDED if scopes else READABLE):
-            scene = cast.scene()
-            return {"svg": with_text_slots(render_unplaced_svg(scene, "")), "dot": dot_text(scene, "LR")}
+            return with_text_slots(drawing_for_page(cast.scene()))
         if len(cast.rows) > LARGEST:
             return None
         alike = summary_scene(cast.tables, sorted(cast.rows), DrawOptions(False, False))
@@ -193,8 +191,7 @@ class PayloadBuilder:
         ends = ((f"alike-{number[arrow.source]}", f"alike-{number[arrow.target]}", arrow) for arrow in alike.arrows)
         alike.arrows = [replace(arrow, source=source, target=target) for source, target, arrow in ends]
         alike.caption = ""
-        drawn = {"svg": strip_style(render_unplaced_svg(alike, "")), "dot": dot_text(alike, "LR")}
-        return {**drawn, "boxes": boxes}
+        return {**drawing_for_page(alike), "boxes": boxes}
 
 
 def recompute_script(runs: Sequence[Run]) -> str:
@@ -251,9 +248,9 @@ def _rule_formulas(cast: Participants, letters: str) -> dict[str, dict[str, Any]
     return rules
 
 
-def with_text_slots(svg: str) -> str:
+def with_text_slots(drawing: dict[str, str]) -> dict[str, str]:
     """Replace the placeholder lines by empty <text> elements that the page fills with values and gradients."""
-    svg = strip_style(svg)
+    svg = drawing["svg"]
     for room, name in ((VALUE_ROOM, "ng-value"), (GRAD_ROOM, "ng-grad")):
         svg = re.sub(rf"<text([^>]*)>{room}</text>", rf'<text class="{name}" data-room="{room}"\1></text>', svg)
-    return svg
+    return {**drawing, "svg": svg}

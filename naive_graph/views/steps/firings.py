@@ -9,15 +9,14 @@ from typing import Any
 
 from ...core.progress import progress
 from ...errors import NodeError
-from ..drawing.dot import dot_text
 from ..drawing.draw import draw
 from ..drawing.flows import shorten_layer_list
 from ..drawing.names import ordinal
-from ..drawing.svg import render_unplaced_svg
+from ..drawing.svg import drawing_for_page
 from ..stepper.widget import RecordedWalk
 from ..theme import format_number
 from .naming import LONG
-from .packing import StepperPayload, pack_blob, strip_style
+from .packing import StepperPayload, pack_blob
 
 Array = Any
 FEW = 6  # numbers of a sample that are written out
@@ -160,7 +159,7 @@ class Firings(RecordedWalk, Sequence[FiringStep]):
                 "pops": {name: self._pop_count(name) for name in self.flow.streams},
                 "fired": [_pack_firing(firing, self.flow) for firing in self.fired],
             },
-            "drawing": {"svg": strip_style(render_unplaced_svg(scene, "")), "dot": dot_text(scene, "LR")},
+            "drawing": drawing_for_page(scene),
             "words": {},
         }
         return StepperPayload(pack_blob(header), str(header["title"]), len(self), picture)

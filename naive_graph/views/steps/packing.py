@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 import zlib
 from array import array
@@ -46,11 +45,6 @@ def pack_blob(header: dict[str, Any]) -> bytes:
     )
     text += b" " * (-len(text) % WORD)
     return zlib.compress(len(text).to_bytes(WORD, "little") + text + bytes(body), 6)
-
-
-def strip_style(svg: str) -> str:
-    """Remove <style> from an SVG: the page's security policy forbids it, and its own CSS has the colours."""
-    return re.sub(r"<style>.*?</style>", "", svg, flags=re.DOTALL)
 
 
 def unpack_blob(blob: bytes) -> tuple[dict[str, Any], bytes]:
