@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from hashlib import sha256
 from itertools import pairwise
 from math import isfinite
@@ -47,24 +47,16 @@ class LiveGraph:
 
     plan: Plan
     facts: dict[str, Any]
-
-    @cached_property
-    def code(self) -> str:
-        """A JavaScript expression that gives {rules, trainers}; "" if a page cannot compute this graph."""
-        plan, merged = self.plan, _merged_steps(self.plan)
-        # A merged sum or product that is drawn is one operand in place of its `count` terms.
-        more = [(plan.rules[step], 1 + len(plan.operands(step)) - count) for step, _, count in merged]
-        code = rules_to_javascript(plan, more)
-        return f"(() => {{\n{code}\nreturn {{ rules, trainers }};\n}})()" if code else ""
+    code: str  # an expression that gives {rules, trainers}
 
     @property
     def key(self) -> str:
         """A hash of the code: pictures with the same code share one copy in a page."""
-        return sha256(self.code.encode()).hexdigest()[:12] if self.code else ""
+        return sha256(self.code.encode()).hexdigest()[:12]
 
 
 def make_live_graph(tables: Tables, results: Sequence[int], **wishes: bool) -> LiveGraph | None:
-    """Snapshot the graph of these results for a page; None if it is too large, incomplete or cyclic.
+    """Snapshot the graph of these results for a page; None if it is too large, incomplete or cyclic, or has no code.
 
     wishes: what the picture shows, `values` and `grads`. The page differentiates the results whose own gradient is 1,
     as after a `backward` from them; if there are none, the sum of all results.
@@ -78,8 +70,15 @@ def make_live_graph(tables: Tables, results: Sequence[int], **wishes: bool) -> L
         return None
     if len(plan) > MOST_ALIVE or not plan.complete:
         return None
-    differentiated = [row for row in results if not tables.grads_are_zero and tables.grad(row) == 1.0]
     step_of = {row: step for step, row in enumerate(plan.rows)}
+    absorptions = absorptions_between(plan.absorbed, step_of)
+    # Steps that were merged into a longer sum or product: (the merged step, the step, its number of operands).
+    merged = [(step_of[absorber], step_of[row], count) for absorber, row, count in absorptions]
+    # A merged sum or product that is drawn is one operand in place of its `count` terms.
+    code = rules_to_javascript(plan, [(plan.rules[into], 1 + len(plan.operands(into)) - n) for into, _, n in merged])
+    if not code:
+        return None
+    differentiated = [row for row in results if not tables.grads_are_zero and tables.grad(row) == 1.0]
     targets = [step_of[row] for row in dict.fromkeys(differentiated or results)]
     names = names_of(tables, plan.rows)
     leaves = [step for step, rule in enumerate(plan.rules) if rule is None]
@@ -94,18 +93,11 @@ def make_live_graph(tables: Tables, results: Sequence[int], **wishes: bool) -> L
         "kinds": list(map(types.index, kinds)),
         "given": {step: _to_json_number(tables.value(plan.rows[step])) for step in leaves},
         "targets": targets,
-        "absorbed": _merged_steps(plan),  # drawn if they have a name or other users; they also feed their absorber
+        "absorbed": merged,  # drawn if they have a name or other users; they also feed their absorber
         "named": [step for step, row in enumerate(plan.rows) if tables.name(row)],
         "called": {step: names[plan.rows[step]] for step in leaves + targets},
     }
-    return LiveGraph(plan, facts | wishes)
-
-
-def _merged_steps(plan: Plan) -> list[tuple[int, int, int]]:
-    """Steps that were merged into a longer sum or product: (the merged step, the step, its number of operands)."""
-    step_of = {row: step for step, row in enumerate(plan.rows)}
-    merged = absorptions_between(plan.absorbed, step_of)
-    return [(step_of[absorber], step_of[row], count) for absorber, row, count in merged]
+    return LiveGraph(plan, facts | wishes, f"(() => {{\n{code}\nreturn {{ rules, trainers }};\n}})()")
 
 
 def _to_json_number(value: float | None) -> float | str:

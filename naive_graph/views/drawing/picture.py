@@ -53,7 +53,7 @@ class Picture(Suggesting):
         self.requested_direction = direction
         self.name = name or "A computation graph"  # of what is drawn
         self.full_scene = full_scene  # if `scene` is folded or summarised: all of it, for a page to open and search
-        self.live_graph = live_graph if live_graph and live_graph.code else None  # what a page computes
+        self.live_graph = live_graph  # what a page computes
 
     @cached_property
     def scene_layout(self) -> SceneLayout:

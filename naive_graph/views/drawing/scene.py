@@ -331,7 +331,7 @@ def _make_arrows(tables: Tables, folder: Folder, boxes: Mapping[str, list[int]],
     named = {row for members in boxes.values() for row in members if tables.name(row)}
     for target, members in boxes.items():
         for row in members:
-            operands = operands_as_drawn(tables, row, named)
+            operands = drawn_operands(tables, row, named)
             sources = [_source_box(folder, operand, target, boxes) for operand in operands]
             counts = Counter(sources if target.startswith("row-") else ())
             alone = [source if 0 < counts[source] <= SIDE_BY_SIDE else "" for source in sources]
@@ -342,7 +342,7 @@ def _make_arrows(tables: Tables, folder: Folder, boxes: Mapping[str, list[int]],
     return arrows + bundle_arrows(bundles)
 
 
-def operands_as_drawn(tables: Tables, row: int, drawn: Container[int]) -> list[int]:
+def drawn_operands(tables: Tables, row: int, drawn: Container[int]) -> list[int]:
     """The operands of a row, where a shorter sum or product that it absorbed and that is drawn replaces its terms."""
     operands, taken = tables.operands(row), merged_prefix(tables, row, drawn)
     return operands if taken is None else [taken, *operands[len(tables.operands(taken)) :]]
@@ -367,7 +367,7 @@ def _source_box(folder: Folder, operand: int, target: str, boxes: Mapping[str, o
 def node_arrows(
     tables: Tables, row: int, operands: Sequence[int], sources: Sequence[str], options: DrawOptions
 ) -> Iterator[Arrow]:
-    """The arrows from nodes that are shown to a node that is shown. operands: as `operands_as_drawn` gives them."""
+    """The arrows from nodes that are shown to a node that is shown. operands: as `drawn_operands` gives them."""
     rule = BY_NUMBER[tables.operators[row]] if operands else None
     try:
         partials = _partials(tables, row, operands)

@@ -43,39 +43,16 @@ class SummaryPart:
     hands_on: bool = False
 
 
-@dataclass
-class Summary:
-    """Parts, the class of each, and how often each loop is run."""
+def summarize(parts: list[SummaryPart], most: int) -> tuple[list[SummaryPart], Classes, list[int]] | None:
+    """Group the parts into at most `most` classes, rolling up loops if needed; None if no grouping is acyclic.
 
-    parts: list[SummaryPart]
-    classes: Classes
-    counts: list[int]
-
-    def groups(self) -> list[list[SummaryPart]]:
-        """The parts of each class."""
-        members: dict[int, list[SummaryPart]] = defaultdict(list)
-        for part, number in zip(self.parts, self.classes):
-            members[number].append(part)
-        return [members[number] for number in range(len(members))]
-
-    def arrows(self) -> Counter[tuple[int, int]]:
-        """How many arrows lead from class to class in one pass."""
-        arrows = Counter[tuple[int, int]]()
-        for part, target in zip(self.parts, self.classes):
-            counts = Counter((self.classes[source], target) for source in part.sources)
-            arrows.update({pair: count for pair, count in counts.items() if pair[0] != target})
-            for source in part.also:  # the last pass has no arrow from there
-                arrows.setdefault((self.classes[source], target), 1)
-        return arrows
-
-
-def summarize(parts: list[SummaryPart], most: int) -> Summary | None:
-    """Group the parts into at most `most` classes, rolling up loops if needed; None if no grouping is acyclic."""
+    Returns the parts, the class of each, and how often each loop is run.
+    """
     counts: list[int] = []
     while True:
         classes = equivalence_classes(parts, most)
         if classes is not None:
-            return None if _has_cycle(parts, classes) else Summary(parts, classes, counts)
+            return None if _has_cycle(parts, classes) else (parts, classes, counts)
         loop = _longest_loop(parts)
         if loop is None:
             return None
@@ -108,6 +85,17 @@ def equivalence_classes(parts: Sequence[SummaryPart], most: int) -> Classes | No
     if count <= most:
         return classes
     return None if best is None or _has_cycle(parts, best) else best
+
+
+def count_arrows(parts: Sequence[SummaryPart], classes: Classes) -> Counter[tuple[int, int]]:
+    """How many arrows lead from class to class in one pass."""
+    arrows = Counter[tuple[int, int]]()
+    for part, target in zip(parts, classes):
+        counts = Counter((classes[source], target) for source in part.sources)
+        arrows.update({pair: count for pair, count in counts.items() if pair[0] != target})
+        for source in part.also:  # the last pass has no arrow from there
+            arrows.setdefault((classes[source], target), 1)
+    return arrows
 
 
 def _number_keys(keys: Iterable[Hashable]) -> Classes:

@@ -13,19 +13,8 @@ from dataclasses import replace
 from ...core.tables import Tables
 from .folding import Folder
 from .live_graph import MOST_ALIVE
-from .scene import (
-    FOLLOWED,
-    KIND_NAMES,
-    SCREENFUL,
-    Arrow,
-    Box,
-    DrawOptions,
-    Scene,
-    node_box,
-    operands_as_drawn,
-    scope_box,
-)
-from .summarize import SummaryPart, summarize
+from .scene import FOLLOWED, KIND_NAMES, SCREENFUL, Arrow, Box, DrawOptions, Scene, drawn_operands, node_box, scope_box
+from .summarize import SummaryPart, count_arrows, summarize
 
 NEXT = " (to the next step)"  # behind the title of a box whose value the next pass of its loop uses
 
@@ -39,7 +28,7 @@ def summary_scene(tables: Tables, rows: Sequence[int], options: DrawOptions, mos
     boxes, parts = [], []
     for index, (name, members) in enumerate(units.items()):
         boxes.append(scope_box(folder, name, members) or node_box(tables, members[0], options, folder))
-        operands = (operand for row in members for operand in operands_as_drawn(tables, row, drawn_rows))
+        operands = (operand for row in members for operand in drawn_operands(tables, row, drawn_rows))
         feeds = [unit_of[operand] for operand in operands if unit_of.get(operand, index) != index]
         parts.append(SummaryPart(*_part_key(tables, folder, name, members, call_sites), feeds, [index]))
     new_scene = _summarize_boxes(boxes, parts, most, len(rows), "nodes")
@@ -69,25 +58,28 @@ def _summarize_boxes(boxes: Sequence[Box], parts: list[SummaryPart], most: int, 
 
     parts: the parts to summarise, of each box one. total, what: the size of the graph for the caption, 500 "nodes".
     """
-    summary = summarize(parts, most)
-    if summary is None:
+    summarized = summarize(parts, most)
+    if summarized is None:
         return None
-    loop = ", and what is repeated is drawn once" if summary.counts else ""
+    parts, classes, counts = summarized
+    loop = ", and what is repeated is drawn once" if counts else ""
     caption = (
         f"{total:,} {what}: those that are computed alike stand in one box with their count{loop}. "
         "See the part nearest the result with draw(..., most=100), or all of them with fold=False."
     )
-    shown = [_class_box(group, boxes, summary.counts) for group in summary.groups()]
-    carried = {number for part, number in zip(summary.parts, summary.classes) if part.lag}
+    groups: list[list[SummaryPart]] = [[] for _ in {*classes}]
+    for part, number in zip(parts, classes):
+        groups[number].append(part)
+    shown = [_class_box(group, boxes, counts) for group in groups]
     arrows = []
-    for (source, target), count in summary.arrows().items():
+    for (source, target), count in count_arrows(parts, classes).items():
         label = f"{count:,}×" if count > 1 else ""
-        label = "at first" if target in carried else label  # it feeds the first pass of a loop
+        label = "at first" if groups[target][0].lag else label  # it feeds the first pass of a loop
         ends = shown[source].id, shown[target].id
         arrows.append(Arrow(f"bundle-{ends[0]}-{ends[1]}", *ends, label))
-    frames = {f"loop-{number}": f"{count:,} times: the last is shown" for number, count in enumerate(summary.counts)}
+    frames = {f"loop-{number}": f"{count:,} times: the last is shown" for number, count in enumerate(counts)}
     box_of = dict[int, str]()
-    for part, number in zip(summary.parts, summary.classes):
+    for part, number in zip(parts, classes):
         if not part.lag:
             box_of |= dict.fromkeys(part.members, shown[number].id)
     return Scene(shown, arrows, frames, caption, box_of=box_of)

@@ -51,9 +51,9 @@ class InteractivePath:
 def make_interactive_path(
     panel: Any, f: Node, leaves: Sequence[Node], points: Sequence[tuple[float, ...]]
 ) -> InteractivePath | None:
-    """The walk of these leaves on f; None if a page cannot compute f: see `make_live_graph` and its `code`."""
+    """The walk of these leaves on f; None if a page cannot compute f: see `make_live_graph`."""
     live_graph = make_live_graph(CURRENT.tables, [f.row])
-    if live_graph is None or not live_graph.code:
+    if live_graph is None:
         return None
     step_of = {row: step for step, row in enumerate(live_graph.plan.rows)}
     live_graph.facts["free"] = [step_of[node.row] for node in leaves]
