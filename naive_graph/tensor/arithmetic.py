@@ -20,7 +20,7 @@ from .evaluation.arrays import Array
 from .function import trace
 from .index import Shape, canonicalize_axes, canonicalize_axis
 from .nodes import LeafNode, LinearNode, NonlinearNode, OpType, TransformNode
-from .slicing import gather_axis
+from .slicing import gather_table
 
 LINEAR = {"add": OpType.add, "sub": OpType.sub, "mul": OpType.mul}
 
@@ -234,8 +234,7 @@ def squeeze(self: TensorNode, axis: Any = None) -> TensorNode:
 
 def gather(self: TensorNode, indices: Any, axis: int) -> TensorNode:
     """The entries at these indices (an integer array) along an axis, as numpy.take."""
-    table = np.asarray(indices)
-    return gather_axis(self, axis, table.shape, (0,) * table.ndim, table=normalize_indices(self, table, axis))
+    return gather_table(self, axis, normalize_indices(self, np.asarray(indices), axis))
 
 
 def normalize_indices(node: TensorNode, indices: Array, axis: int) -> Array:

@@ -23,27 +23,27 @@ from .base import TensorNode
 from .index import Ids
 from .nodes import LeafNode, LeafType, LinearNode, NonlinearNode, OpType, TransformNode
 from .reduction_node import REDUCTIONS, ReductionNode
-from .sparse_selector import AxisSelection, SelectionNode
+from .sparse_selector import IndexMap, SelectionNode
 
 LARGEST_TABLE = 8  # index tables of at most so many entries are written out
 
 
 class BoundIndexMap(NamedTuple):
-    """A picker of a selection, with the product's indices bound to its axes."""
+    """A index_map of a selection, with the product's indices bound to its axes."""
 
-    picker: AxisSelection
-    target_index: int  # the index that the picker gives as an expression of the source indices
+    index_map: IndexMap
+    target_index: int  # the index that the index_map gives as an expression of the source indices
     source_indices: Ids
     always_in_range: bool  # whether the expression lies within the target's axis for all source indices
     is_identity: bool  # whether the target equals the one source index
 
     @classmethod
-    def of(cls, selection: SelectionNode, picker: AxisSelection, ids: Ids) -> BoundIndexMap:
-        indices = tuple(ids[axis] for axis in picker.axes)
-        lengths = [selection.shape[axis] for axis in (*picker.axes, picker.axis)]
-        is_plain = picker.table is None and picker.offset == 0 and tuple(picker.strides) == (1,)
-        always_in_range = bool((picker.picks(selection.shape) >= 0).all())
-        return cls(picker, ids[picker.axis], indices, always_in_range, is_plain and len(set(lengths)) == 1)
+    def of(cls, selection: SelectionNode, index_map: IndexMap, ids: Ids) -> BoundIndexMap:
+        indices = tuple(ids[axis] for axis in index_map.axes)
+        lengths = [selection.shape[axis] for axis in (*index_map.axes, index_map.axis)]
+        is_plain = index_map.table is None and index_map.offset == 0 and tuple(index_map.strides) == (1,)
+        always_in_range = bool((index_map.indices(selection.shape) >= 0).all())
+        return cls(index_map, ids[index_map.axis], indices, always_in_range, is_plain and len(set(lengths)) == 1)
 
 
 class Product(NamedTuple):
@@ -68,7 +68,7 @@ class ProductSimplifier:
         tensors: list[tuple[TensorNode, Ids]] = []
         for source, source_ids in zip(sources, ids):
             if isinstance(source, SelectionNode):
-                bound_maps += [BoundIndexMap.of(source, picker, source_ids) for picker in source.selections]
+                bound_maps += [BoundIndexMap.of(source, index_map, source_ids) for index_map in source.index_maps]
             else:
                 tensors.append((source, source_ids))
         of_tensors = {index for _, source_ids in tensors for index in source_ids}
@@ -117,13 +117,13 @@ class ProductSimplifier:
     def index_expression(self, bound_map: BoundIndexMap) -> str:
         """The index expression of a selection: `2*i+a-1`."""
         letters = [self.text(index) for index in bound_map.source_indices]
-        picker = bound_map.picker
-        if picker.table is not None:
-            return self._table_lookup(np.asarray(picker.table), letters)
-        terms = [self._scaled_index(stride, letter) for stride, letter in zip(picker.strides, letters) if stride]
-        if picker.offset or not terms:
+        index_map = bound_map.index_map
+        if index_map.table is not None:
+            return self._table_lookup(np.asarray(index_map.table), letters)
+        terms = [self._scaled_index(stride, letter) for stride, letter in zip(index_map.strides, letters) if stride]
+        if index_map.offset or not terms:
             before = bool(terms) and terms[0].startswith("-")
-            terms.insert(0 if before else len(terms), str(picker.offset))
+            terms.insert(0 if before else len(terms), str(index_map.offset))
         return "+".join(terms).replace("+-", "-")
 
     def _scaled_index(self, stride: int, letter: str) -> str:

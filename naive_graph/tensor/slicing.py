@@ -11,7 +11,7 @@ from ..errors import PlaceError, ShapeError
 from .base import TensorNode, size_of
 from .index import Shape
 from .nodes import LinearNode, TransformNode
-from .sparse_selector import AxisSelection, SelectionNode
+from .sparse_selector import IndexMap, SelectionNode
 
 
 def gather_axis(
@@ -31,9 +31,14 @@ def gather_axis(
     ids = tuple(range(1, node.rank + 1))
     dst = (*ids[:axis], *new, *ids[axis + 1 :])
     left = (*ids[:axis], -(axis + 1), *ids[axis + 1 :])
-    picker = AxisSelection(tuple(range(len(extents))), len(extents), tuple(strides), offset, table)
-    selection = SelectionNode((*extents, node.shape[axis]), [picker])
+    index_map = IndexMap(tuple(range(len(extents))), len(extents), tuple(strides), offset, table)
+    selection = SelectionNode((*extents, node.shape[axis]), [index_map])
     return LinearNode("mul", dst, left, (*new, -(axis + 1)), node, selection)
+
+
+def gather_table(node: TensorNode, axis: int, table: Any) -> LinearNode:
+    """A gather by a table: replace one axis by the table's axes, whose position reads the entry table[position]."""
+    return gather_axis(node, axis, table.shape, (), table=table)
 
 
 def reshape(node: TensorNode, shape: Sequence[int]) -> TensorNode:
@@ -59,9 +64,9 @@ def _flatten_entries(node: TensorNode) -> TensorNode:
     if node.rank == 0:
         return TransformNode((-1,), (), node, shape=(1,))
     axes = tuple(range(node.rank))
-    picker = AxisSelection(axes, node.rank, tuple(size_of(node.shape[axis + 1 :]) for axis in axes))
+    index_map = IndexMap(axes, node.rank, tuple(size_of(node.shape[axis + 1 :]) for axis in axes))
     ids = tuple(-axis - 2 for axis in axes)
-    selection = SelectionNode((*node.shape, node.size), [picker])
+    selection = SelectionNode((*node.shape, node.size), [index_map])
     return LinearNode("mul", (1,), ids, (*ids, 1), node, selection)
 
 

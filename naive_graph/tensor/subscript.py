@@ -22,7 +22,7 @@ from ..errors import NodeError, PlaceError, ShapeError
 from .arithmetic import expand_dims, normalize_indices, transpose
 from .base import TensorNode, method, size_of
 from .evaluation.arrays import Array, parse_indices
-from .slicing import gather_axis, index_axis, reshape, slice_axis
+from .slicing import gather_table, index_axis, reshape, slice_axis
 
 Part = None | EllipsisType | bool | int | slice | Array  # a part of a normalized subscript
 
@@ -74,7 +74,7 @@ def _index_jointly(node: TensorNode, tables: Mapping[int, Array], separated: boo
     extents = moved.shape[first : first + len(axes)]
     merged = reshape(moved, (*moved.shape[:first], size_of(extents), *moved.shape[first + len(axes) :]))
     table = np.ravel_multi_index(index_arrays, extents)
-    return gather_axis(merged, first, table.shape, (0,) * table.ndim, table=table)
+    return gather_table(merged, first, table)
 
 
 def _are_lists_separated(parts: Sequence[Part]) -> bool:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from naive_graph.tensor.evaluation.contraction import contract_arrays
 from naive_graph.tensor.evaluation.gather_scatter import gather, scatter
-from naive_graph.tensor.sparse_selector import AxisSelection, SelectionNode
+from naive_graph.tensor.sparse_selector import IndexMap, SelectionNode
 
 EXTENTS = {1: 2, 2: 3, 3: 1, 4: 4, 5: 2}
 
@@ -35,10 +35,10 @@ def test_sums_of_products_are_einsums(factors, data):
     st.integers(1, 5), st.integers(1, 4), st.integers(-2, 3), st.integers(-2, 2), st.integers(-3, 6), st.integers(1, 7)
 )
 def test_windows_are_gathered_and_laid_over_each_other_as_the_selection_says(out, size, stride, step, offset, extent):
-    picker = AxisSelection((0, 1), 2, (stride, step), offset)
-    selection = SelectionNode((out, size, extent), [picker])
+    index_map = IndexMap((0, 1), 2, (stride, step), offset)
+    selection = SelectionNode((out, size, extent), [index_map])
     dense = selection.dense()
     x = np.random.default_rng(0).integers(-9, 9, (2, extent, 3)).astype(float)
-    assert np.array_equal(gather(x, 1, picker, selection.shape), np.einsum("pie,nec->npic", dense, x))
+    assert np.array_equal(gather(x, 1, index_map, selection.shape), np.einsum("pie,nec->npic", dense, x))
     y = np.random.default_rng(1).integers(-9, 9, (out, 2, size, 3)).astype(float)
-    assert np.array_equal(scatter(y, (0, 2), picker, selection.shape), np.einsum("pie,pnic->enc", dense, y))
+    assert np.array_equal(scatter(y, (0, 2), index_map, selection.shape), np.einsum("pie,pnic->enc", dense, y))

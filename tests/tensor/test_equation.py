@@ -14,7 +14,7 @@ from naive_graph.sequential import Dense, Sequential
 from naive_graph.tensor import LinearNode, NonlinearNode, avg_pool2d, concat, conv2d, nonlinear, transform
 from naive_graph.tensor.differentiate import ancestors
 from naive_graph.tensor.evaluation.structural_zeros import may_have_structural_zeros
-from naive_graph.tensor.sparse_selector import AxisSelection, SelectionNode, identity
+from naive_graph.tensor.sparse_selector import IndexMap, SelectionNode, identity
 from naive_graph.training import parameter
 
 
@@ -238,7 +238,7 @@ SHIFTS = [(stride, offset) for stride in (-1, 1, 2) for offset in (-1, 0, 1)]
 
 @pytest.mark.parametrize("ids", [((1, -3), (-3, 2)), ((-3, 1), (-3, 2)), ((1, -3), (2, -3)), ((-3, 1), (2, -3))])
 def test_two_selections_read_as_their_product_also_beyond_the_edge(ids):
-    shifts = [SelectionNode((3, 3), [AxisSelection((0,), 1, (stride,), offset)]) for stride, offset in SHIFTS]
+    shifts = [SelectionNode((3, 3), [IndexMap((0,), 1, (stride,), offset)]) for stride, offset in SHIFTS]
     for left, right in product(shifts, repeat=2):
         node = LinearNode("mul", (1, 2), *ids, left, right)
         np.testing.assert_array_equal(read(node), node.eval())
@@ -252,6 +252,6 @@ def test_a_large_or_square_table_is_only_named():
 @pytest.mark.parametrize("right", [(-1, -2), (-2, -1)])
 @pytest.mark.parametrize("second", SHIFTS)
 def test_selections_that_determine_each_others_indices_leave_one_to_sum_over(right, second):
-    shift = SelectionNode((3, 3), [AxisSelection((0,), 1, second[:1], second[1])])
+    shift = SelectionNode((3, 3), [IndexMap((0,), 1, second[:1], second[1])])
     node = LinearNode("mul", (), (-1, -2), right, identity((3,)), shift)
     np.testing.assert_array_equal(read(node), node.eval())

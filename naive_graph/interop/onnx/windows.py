@@ -15,7 +15,7 @@ from ...tensor import arithmetic, slicing
 from ...tensor.base import TensorNode
 from ...tensor.operators.convolution import add_overlapping_windows
 from ...tensor.sliding import make_window
-from ...tensor.sparse_selector import AxisSelection
+from ...tensor.sparse_selector import IndexMap
 from .import_graph import OnnxBuilder, attributes_of, import_rule, mapping_of
 from .steps import OnnxStep
 
@@ -124,6 +124,6 @@ def _transpose_convolve_volume(builder: OnnxBuilder, step: OnnxStep, x: TensorNo
     images = slicing.reshape(arithmetic.transpose(x, 0, 2, 1, 3, 4), (n * depth, -1, *image))
     y = _slide_image(builder, step, [1, 2], [images, slicing.reshape(w, (w.shape[0], -1, *w.shape[3:]))])
     y = slicing.reshape(y, (n, depth, -1, w.shape[2], *y.shape[2:]))
-    selection = AxisSelection((0, 1), 2, (stride, dilation), -before)
+    selection = IndexMap((0, 1), 2, (stride, dilation), -before)
     y = add_overlapping_windows(arithmetic.transpose(y, 0, 1, 3, 2, 4, 5), 1, selection, out)
     return arithmetic.transpose(y, 0, 2, 1, 3, 4)

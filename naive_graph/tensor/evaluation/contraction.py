@@ -3,7 +3,7 @@
     y[i,f] = sum over j of S[i,j] x[j,f]      with S[i,j] = 1 if j = 2 i + 1, else 0, is a gather: y = x[1::2]
 
 A factor is an array or a selection with its index numbers (ids), one for each axis, equal for axes that meet.
-Selections are replaced one picker at a time: by a gather or scatter on one array where possible, otherwise by
+Selections are replaced one index_map at a time: by a gather or scatter on one array where possible, otherwise by
 first contracting the arrays that they connect, and at worst by a dense array of zeros and ones. Such a replacement is
 planned on ids alone, as a `Rewrite`, so it can be applied to arrays and to their masks alike.
 """
@@ -20,7 +20,7 @@ import numpy as np
 import opt_einsum
 
 from ..index import Ids, Shape
-from ..sparse_selector import AxisSelection, SelectionNode
+from ..sparse_selector import IndexMap, SelectionNode
 from .arrays import Array, convert_like, namespace, to_common_library
 from .einsum_kernels import find_kernel
 from .gather_scatter import gather, gather_batched, permute_axes, scatter, scatter_batched
@@ -106,9 +106,9 @@ def _plan_rewrites(selections: Sequence[tuple[SelectionNode, Ids]], array_ids: l
     """
     terms, rewrites = list[SelectionTerm](), list[Rewrite]()
     for selection, ids in selections:
-        for picker in selection.selections:
-            source_ids = [ids[axis] for axis in picker.axes]
-            terms.append(SelectionTerm(selection.shape, picker, source_ids, ids[picker.axis]))
+        for index_map in selection.index_maps:
+            source_ids = [ids[axis] for axis in index_map.axes]
+            terms.append(SelectionTerm(selection.shape, index_map, source_ids, ids[index_map.axis]))
     while terms:
         attempts = ((term, term.gather_or_scatter(array_ids, _find_used_ids(dst, terms, term))) for term in terms)
         done, rewrite = next((pair for pair in attempts if pair[1]), (terms[0], None))
@@ -128,19 +128,19 @@ class SelectionTerm(NamedTuple):
     """One index map of a selection within a contraction, with the ids of its axes."""
 
     shape: Shape  # of the selection
-    picker: AxisSelection
-    source_ids: list[int]  # the ids of picker.axes
-    target_id: int  # the id of picker.axis, the axis that they index into
+    index_map: IndexMap
+    source_ids: list[int]  # the ids of index_map.axes
+    target_id: int  # the id of index_map.axis, the axis that they index into
 
     def densify(self, array_ids: list[Ids]) -> Rewrite:
-        """Append the dense 0/1 array of this picker (the last resort)."""
-        axes = sorted((*self.picker.axes, self.picker.axis))
-        id_of_axis = dict(zip((*self.picker.axes, self.picker.axis), (*self.source_ids, self.target_id)))
+        """Append the dense 0/1 array of this index_map (the last resort)."""
+        axes = sorted((*self.index_map.axes, self.index_map.axis))
+        id_of_axis = dict(zip((*self.index_map.axes, self.index_map.axis), (*self.source_ids, self.target_id)))
         ids = tuple(id_of_axis[axis] for axis in axes)
         array_ids.append(ids)
 
         def append_dense(arrays: list[Factor]) -> None:
-            dense = self.picker.dense(self.shape).reshape([self.shape[axis] for axis in axes])
+            dense = self.index_map.dense(self.shape).reshape([self.shape[axis] for axis in axes])
             arrays.append((convert_like(arrays[0][0], dense) if arrays else dense, ids))
 
         return append_dense
@@ -172,7 +172,7 @@ class SelectionTerm(NamedTuple):
         A gather if the target axis is summed over and one array has it; a scatter if the source axes are summed over
         and one array has them. needed: the ids that the result or other terms use.
         """
-        shape, picker, source_ids, target = self
+        shape, index_map, source_ids, target = self
         with_target = [number for number, ids in enumerate(array_ids) if target in ids]
         with_sources = [number for number, ids in enumerate(array_ids) if any(index in ids for index in source_ids)]
         if target not in needed and len(with_target) == 1:
@@ -181,27 +181,27 @@ class SelectionTerm(NamedTuple):
             rest = tuple(index for index in ids if index not in (target, *shared))
             if not shared:
                 new_ids = (*ids[:axis], *source_ids, *ids[axis + 1 :])
-                return _rewrite_array(array_ids, number, new_ids, lambda x: gather(x, axis, picker, shape))
-            if picker.table is not None:
+                return _rewrite_array(array_ids, number, new_ids, lambda x: gather(x, axis, index_map, shape))
+            if index_map.table is not None:
                 order = [ids.index(index) for index in (*shared, target, *rest)]
-                batch = picker.with_batch_axes([source_ids.index(index) for index in shared], shape)
+                batch = index_map.with_batch_axes([source_ids.index(index) for index in shared], shape)
                 ids = (*source_ids, *rest)
                 return _rewrite_array(array_ids, number, ids, lambda x: gather_batched(permute_axes(x, order), *batch))
             return None
         if not source_ids and array_ids and not with_target:
             with_sources = [0]  # an index map without axes puts an array at one index of a new axis
         shared = [index for index in source_ids if index in needed]
-        if len(with_sources) == 1 and with_sources[0] not in with_target and (picker.table is not None or not shared):
-            number, ids = with_sources[0], array_ids[with_sources[0]]
-            if all(index in ids for index in source_ids):
-                axes = tuple(ids.index(index) for index in source_ids)
-                rest = tuple(index for index in ids if index not in source_ids)
-                if not shared:
-                    return _rewrite_array(array_ids, number, (target, *rest), lambda x: scatter(x, axes, picker, shape))
-                batch = picker.with_batch_axes([source_ids.index(index) for index in shared], shape)
-                ids = (*shared, target, *rest)
-                return _rewrite_array(array_ids, number, ids, lambda x: scatter_batched(x, axes, *batch))
-        return None
+        if len(with_sources) != 1 or with_sources[0] in with_target or (shared and index_map.table is None):
+            return None
+        number, ids = with_sources[0], array_ids[with_sources[0]]
+        if not set(source_ids) <= set(ids):
+            return None
+        axes = tuple(ids.index(index) for index in source_ids)
+        new_ids = (*shared, target, *(index for index in ids if index not in source_ids))
+        if not shared:
+            return _rewrite_array(array_ids, number, new_ids, lambda x: scatter(x, axes, index_map, shape))
+        batch = index_map.with_batch_axes([source_ids.index(index) for index in shared], shape)
+        return _rewrite_array(array_ids, number, new_ids, lambda x: scatter_batched(x, axes, *batch))
 
 
 def _rewrite_array(array_ids: list[Ids], number: int, ids: Ids, change: Callable[[Array], Array]) -> Rewrite:

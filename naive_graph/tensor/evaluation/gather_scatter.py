@@ -12,21 +12,21 @@ import numpy as np
 
 from ..base import size_of
 from ..index import Shape
-from ..sparse_selector import AxisSelection
+from ..sparse_selector import IndexMap
 from .arrays import Array, convert_like, namespace
 
 
-def gather(x: Array, axis: int, picker: AxisSelection, shape: Shape) -> Array:
+def gather(x: Array, axis: int, index_map: IndexMap, shape: Shape) -> Array:
     """Gather: replace one axis of x by the selection's `axes`; each of their positions reads one entry of x.
 
     shape: the selection's. Positions whose index is -1 are 0.
     """
-    extents = [shape[each] for each in picker.axes]
-    if picker.is_reshape(shape):
+    extents = [shape[each] for each in index_map.axes]
+    if index_map.is_reshape(shape):
         return x.reshape((*x.shape[:axis], *extents, *x.shape[axis + 1 :]))
-    if isinstance(x, np.ndarray) and picker.table is None:
-        return _gather_strided(x, axis, picker, extents)
-    indices = picker.picks(shape)
+    if isinstance(x, np.ndarray) and index_map.table is None:
+        return _gather_strided(x, axis, index_map, extents)
+    indices = index_map.indices(shape)
     gathered = take(x, indices.clip(0).ravel(), axis).reshape((*x.shape[:axis], *extents, *x.shape[axis + 1 :]))
     if (indices >= 0).all():
         return gathered
@@ -34,16 +34,16 @@ def gather(x: Array, axis: int, picker: AxisSelection, shape: Shape) -> Array:
     return namespace(x).where(convert_like(x, mask) != 0, gathered, 0.0)
 
 
-def _gather_strided(x: np.ndarray, axis: int, picker: AxisSelection, extents: list[int]) -> Array:
+def _gather_strided(x: np.ndarray, axis: int, index_map: IndexMap, extents: list[int]) -> Array:
     """Gather as a strided view of x, or of x padded with zeros: no copy for each position of a sliding window."""
-    reaches = [stride * (extent - 1) for stride, extent in zip(picker.strides, extents)]
-    low = picker.offset + sum(reach for reach in reaches if reach < 0)
-    high = picker.offset + sum(reach for reach in reaches if reach > 0)
+    reaches = [stride * (extent - 1) for stride, extent in zip(index_map.strides, extents)]
+    low = index_map.offset + sum(reach for reach in reaches if reach < 0)
+    high = index_map.offset + sum(reach for reach in reaches if reach > 0)
     before, after = max(0, -low), max(0, high - (x.shape[axis] - 1))
     if before or after:
         x = np.pad(x, [(before, after) if each == axis else (0, 0) for each in range(x.ndim)])
-    start = x[(slice(None),) * axis + (slice(picker.offset + before, None),)]
-    steps = [stride * x.strides[axis] for stride in picker.strides]
+    start = x[(slice(None),) * axis + (slice(index_map.offset + before, None),)]
+    steps = [stride * x.strides[axis] for stride in index_map.strides]
     strides = (*x.strides[:axis], *steps, *x.strides[axis + 1 :])
     shape = (*x.shape[:axis], *extents, *x.shape[axis + 1 :])
     return np.lib.stride_tricks.as_strided(start, shape, strides, writeable=False)
@@ -57,37 +57,37 @@ def take(x: Array, indices: Array, axis: int) -> Array:
     return xp.take(x, indices, axis=axis)
 
 
-def scatter(x: Array, axes: tuple[int, ...], picker: AxisSelection, shape: Shape) -> Array:
-    """Scatter-add: replace the picker's axes of x by the one axis that they index into, placed first.
+def scatter(x: Array, axes: tuple[int, ...], index_map: IndexMap, shape: Shape) -> Array:
+    """Scatter-add: replace the index_map's axes of x by the one axis that they index into, placed first.
 
-    axes: those of x that are the picker's axes. shape: the selection's.
+    axes: those of x that are the index_map's axes. shape: the selection's.
     """
     rest = [axis for axis in range(x.ndim) if axis not in axes]
     x = permute_axes(x, [*axes, *rest])
     others = tuple(x.shape[len(axes) :])
-    size = shape[picker.axis]
-    if picker.is_reshape(shape):
+    size = shape[index_map.axis]
+    if index_map.is_reshape(shape):
         return x.reshape((size, *others))
-    indices = picker.picks(shape)
-    if isinstance(x, np.ndarray) and picker.table is None and any(picker.strides):
-        return _overlap_add(x, picker.strides, indices, size)
+    indices = index_map.indices(shape)
+    if isinstance(x, np.ndarray) and index_map.table is None and any(index_map.strides):
+        return _overlap_add(x, index_map.strides, indices, size)
     return _scatter_add(x.reshape((size_of(x.shape[: len(axes)]), *others)), indices.ravel(), size)
 
 
-def gather_batched(x: Array, picker: AxisSelection, shape: Shape, lead: Shape) -> Array:
-    """A batched gather: the leading axes of x (of extents `lead`) are axes of the picker.
+def gather_batched(x: Array, index_map: IndexMap, shape: Shape, lead: Shape) -> Array:
+    """A batched gather: the leading axes of x (of extents `lead`) are axes of the index_map.
 
-    See AxisSelection.with_batch_axes.
+    See IndexMap.with_batch_axes.
     """
-    return gather(x.reshape((shape[-1], *x.shape[len(lead) + 1 :])), 0, picker, shape)
+    return gather(x.reshape((shape[-1], *x.shape[len(lead) + 1 :])), 0, index_map, shape)
 
 
-def scatter_batched(x: Array, axes: tuple[int, ...], picker: AxisSelection, shape: Shape, lead: Shape) -> Array:
-    """A batched scatter: some of the picker's axes stay, as leading axes of the result (of extents `lead`).
+def scatter_batched(x: Array, axes: tuple[int, ...], index_map: IndexMap, shape: Shape, lead: Shape) -> Array:
+    """A batched scatter: some of the index_map's axes stay, as leading axes of the result (of extents `lead`).
 
-    See AxisSelection.with_batch_axes.
+    See IndexMap.with_batch_axes.
     """
-    scattered = scatter(x, axes, picker, shape)
+    scattered = scatter(x, axes, index_map, shape)
     return scattered.reshape((*lead, shape[-1] // size_of(lead), *scattered.shape[1:]))
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from ..base import TensorNode
 from ..index import Ids
 from ..nodes import LeafNode, LinearNode, NonlinearNode, OpType, TransformNode, is_product
-from ..sparse_selector import AxisSelection, SelectionNode
+from ..sparse_selector import IndexMap, SelectionNode
 from .arrays import Array
 from .eval_plan import missing_ancestors
 
@@ -56,15 +56,15 @@ def _infer_structural_zeros(node: TensorNode) -> bool:
 def _creates_structural_zeros(source: TensorNode, ids: Ids) -> bool:
     """Whether a factor of a product may make some of its entries structural zeros. ids: the factor's axes."""
     if isinstance(source, SelectionNode):
-        return not all(_fills_all_positions(source, picker, ids) for picker in source.selections)
+        return not all(_fills_all_positions(source, index_map, ids) for index_map in source.index_maps)
     return bool(source.has_structural_zeros)
 
 
-def _fills_all_positions(selection: SelectionNode, picker: AxisSelection, ids: Ids) -> bool:
+def _fills_all_positions(selection: SelectionNode, index_map: IndexMap, ids: Ids) -> bool:
     """Whether every position of the product receives an entry, so that no structural zero arises."""
-    if ids[picker.axis] < 0:
-        return bool((picker.picks(selection.shape) >= 0).all())
-    return picker.is_reshape(selection.shape) and all(ids[axis] < 0 for axis in picker.axes)
+    if ids[index_map.axis] < 0:
+        return bool((index_map.indices(selection.shape) >= 0).all())
+    return index_map.is_reshape(selection.shape) and all(ids[axis] < 0 for axis in index_map.axes)
 
 
 def find_nonzero(target: TensorNode, array: Array, algebra: Any) -> Any:

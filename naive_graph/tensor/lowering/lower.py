@@ -270,8 +270,8 @@ def _estimate_node(node: TensorNode) -> int:
     assert isinstance(node, LinearNode)
     for source, ids in zip(node.sources, node.index[1:]):
         if isinstance(source, SelectionNode):
-            moved = all(ids[picker.axis] < 0 or picker.is_reshape(source.shape) for picker in source.selections)
-            return 0 if moved else node.size
+            free = all(ids[index_map.axis] < 0 or index_map.is_reshape(source.shape) for index_map in source.index_maps)
+            return 0 if free else node.size
     extents = dict(zip(node.index.left, node.sources[0].shape))
     terms = node.size * size_of(extents[dummy] for dummy in node.index.dummies)
     guards = sum(2 * size_of(source.shape[:-1]) + node.size for source in node.sources if needs_guard(source))

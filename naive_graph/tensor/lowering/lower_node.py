@@ -19,7 +19,7 @@ from ..evaluation.gather_scatter import scatter_rounds
 from ..index import Ids, Shape
 from ..nodes import LeafNode, LeafType, LinearNode, NonlinearNode, OpType, TransformNode
 from ..reduction_node import ReductionAxes, ReductionNode
-from ..sparse_selector import AxisSelection, SelectionNode
+from ..sparse_selector import IndexMap, SelectionNode
 from .bulk import ADD, DIV, ONE, SUB, ZERO, BulkWriter, Rows
 from .scalars import SCALARS
 
@@ -192,8 +192,8 @@ def _lower_selection(node: LinearNode, writer: BulkWriter, sources: list[Rows]) 
     selection = sources[selections[0]].selection
     axis_ids = tuple(map(abs, node.index[1 + selections[0]]))
     rows, ids = sources[1 - selections[0]], tuple(map(abs, node.index[2 - selections[0]]))
-    for picker in selection.selections:
-        moved = _gather_or_scatter(writer, rows, ids, selection, picker, axis_ids, set(node.index.dst))
+    for index_map in selection.index_maps:
+        moved = _gather_or_scatter(writer, rows, ids, selection, index_map, axis_ids, set(node.index.dst))
         if moved is None:
             return None
         rows, ids = moved
@@ -203,34 +203,34 @@ def _lower_selection(node: LinearNode, writer: BulkWriter, sources: list[Rows]) 
 
 
 def _gather_or_scatter(
-    writer: BulkWriter, rows: Rows, ids: Ids, selection: SelectionNode, picker: AxisSelection, axis_ids: Ids,
+    writer: BulkWriter, rows: Rows, ids: Ids, selection: SelectionNode, index_map: IndexMap, axis_ids: Ids,
     kept_ids: set[int],
 ) -> tuple[Rows, Ids] | None:  # fmt: skip
-    """Apply one picker: gather if the rows have the axis that it indexes, scatter-add if they have its own axes.
+    """Apply one index_map: gather if the rows have the axis that it indexes, scatter-add if they have its own axes.
 
     None if neither can be done. axis_ids: of the selection's axes. kept_ids: those of the result.
     """
-    picker_ids, indexed_id = tuple(axis_ids[axis] for axis in picker.axes), axis_ids[picker.axis]
-    if indexed_id not in kept_ids and indexed_id in ids and not set(picker_ids) & set(ids):
-        axis = ids.index(indexed_id)
-        picks = picker.picks(selection.shape)
-        moved = np.take(rows, picks.clip(0), axis=axis)
-        picked = (picks >= 0).reshape(picks.shape + (1,) * (rows.ndim - axis - 1))
-        return np.where(picked, moved, ZERO), (*ids[:axis], *picker_ids, *ids[axis + 1 :])
-    if not set(picker_ids) & kept_ids and set(picker_ids) <= set(ids) and indexed_id not in ids:
-        rest = tuple(axis_id for axis_id in ids if axis_id not in picker_ids)
-        moved = rows.transpose([ids.index(axis_id) for axis_id in (*picker_ids, *rest)])
-        return _scatter_add_rows(writer, moved, selection, picker), (indexed_id, *rest)
+    source_ids, target_id = tuple(axis_ids[axis] for axis in index_map.axes), axis_ids[index_map.axis]
+    if target_id not in kept_ids and target_id in ids and not set(source_ids) & set(ids):
+        axis = ids.index(target_id)
+        indices = index_map.indices(selection.shape)
+        moved = np.take(rows, indices.clip(0), axis=axis)
+        is_inside = (indices >= 0).reshape(indices.shape + (1,) * (rows.ndim - axis - 1))
+        return np.where(is_inside, moved, ZERO), (*ids[:axis], *source_ids, *ids[axis + 1 :])
+    if not set(source_ids) & kept_ids and set(source_ids) <= set(ids) and target_id not in ids:
+        rest = tuple(axis_id for axis_id in ids if axis_id not in source_ids)
+        moved = rows.transpose([ids.index(axis_id) for axis_id in (*source_ids, *rest)])
+        return _scatter_add_rows(writer, moved, selection, index_map), (target_id, *rest)
     return None
 
 
-def _scatter_add_rows(writer: BulkWriter, rows: Rows, selection: SelectionNode, picker: AxisSelection) -> Rows:
-    """Scatter-add of rows: replace the picker's axes, the first of `rows`, by the axis that they index into."""
-    size = selection.shape[picker.axis]
-    others = rows.shape[len(picker.axes) :]
-    if picker.is_reshape(selection.shape):
+def _scatter_add_rows(writer: BulkWriter, rows: Rows, selection: SelectionNode, index_map: IndexMap) -> Rows:
+    """Scatter-add of rows: replace the index_map's axes, the first of `rows`, by the axis that they index into."""
+    size = selection.shape[index_map.axis]
+    others = rows.shape[len(index_map.axes) :]
+    if index_map.is_reshape(selection.shape):
         return rows.reshape(size, *others)
-    picks = picker.picks(selection.shape).ravel()
-    flat = rows.reshape(len(picks), -1)
-    terms = [np.where(present[:, None], flat[sources], ZERO) for present, sources in scatter_rounds(picks, size)]
+    indices = index_map.indices(selection.shape).ravel()
+    flat = rows.reshape(len(indices), -1)
+    terms = [np.where(present[:, None], flat[sources], ZERO) for present, sources in scatter_rounds(indices, size)]
     return writer.sum_lines(np.stack(terms, -1).reshape(size * flat.shape[1], -1)).reshape(size, *others)

@@ -24,7 +24,7 @@ from ..sliding import (
     make_image_shape,
     make_windows,
 )
-from ..sparse_selector import AxisSelection, SelectionNode
+from ..sparse_selector import IndexMap, SelectionNode
 from .examples import example
 from .mapping import (
     Attribute,
@@ -226,17 +226,17 @@ def conv2d_transpose(
     y = _grouped_einsum(image, w, groups, "pqc", "ijfc", "piqjf")
     for axis, side in ((y.rank - 5, 0), (y.rank - 4, 1)):
         before, out = crops[side]
-        y = add_overlapping_windows(y, axis, AxisSelection((0, 1), 2, (strides[side], dilations[side]), -before), out)
+        y = add_overlapping_windows(y, axis, IndexMap((0, 1), 2, (strides[side], dilations[side]), -before), out)
     return from_channels_last(y if bias is None else elementwise(OpType.add, y, bias), data_format)
 
 
-def add_overlapping_windows(y: TensorNode, axis: int, picker: AxisSelection, out: int) -> TensorNode:
+def add_overlapping_windows(y: TensorNode, axis: int, index_map: IndexMap, out: int) -> TensorNode:
     """Overlap-add of windows: two axes (window, position within it) become the axis that the window slides along.
 
     axis: the first of the two. out: the extent of the new axis.
     """
     ids = [*range(1, axis + 1), -(axis + 1), -(axis + 2), *range(axis + 3, y.rank + 1)]
     new = y.rank + 1
-    selection = SelectionNode((y.shape[axis], y.shape[axis + 1], out), [picker])
+    selection = SelectionNode((y.shape[axis], y.shape[axis + 1], out), [index_map])
     dst = [*ids[:axis], new, *ids[axis + 2 :]]
     return LinearNode(OpType.mul, dst, ids, (-(axis + 1), -(axis + 2), new), y, selection)

@@ -53,7 +53,7 @@ def make_one_hot(
     if not structural:
         return hot
 
-    def picks(table: Any) -> Any:
+    def find_indices(table: Any) -> Any:
         is_valid = (table == np.floor(table)) & (table >= -extent) & (table < extent)
         for invalid_index in table[~is_valid & (table != ignored_index)]:
             raise PlaceError(
@@ -62,7 +62,7 @@ def make_one_hot(
             )
         return np.where(is_valid, np.where(table < 0, table + extent, table), -1).astype(np.int64)
 
-    return mark_run_time_gather(indices, hot, indices.rank, picks, checks=True)
+    return mark_run_time_gather(indices, hot, indices.rank, find_indices, checks=True)
 
 
 @movement_operator(

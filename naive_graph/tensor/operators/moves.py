@@ -28,9 +28,7 @@ def movement_operator(*examples: Example, **options: Any) -> Callable[[Callable[
 
 def gather_flat(x: TensorNode, table: Any) -> TensorNode:
     """Gather by flat indices: entry p of the result is x.flat[table[p]], or 0 if table[p] is -1."""
-    table = np.asarray(table)
-    flat = slicing.reshape(x, (x.size,))
-    return slicing.gather_axis(flat, 0, table.shape, (0,) * table.ndim, table=table)
+    return slicing.gather_table(slicing.reshape(x, (x.size,)), 0, np.asarray(table))
 
 
 def flat_indices(shape: Sequence[int]) -> Any:

@@ -211,11 +211,11 @@ def top_k(x: Tensor, k: Size, axis: Axis = -1, largest: bool = True) -> Any:
     result_ranks = LeafNode.constant(np.arange(float(k)))
     sources = [broadcast(tensor, (*x.shape, k)) for tensor in (expand_dims(ranks, rank), result_ranks)]
 
-    def picks(x: Any) -> Any:
+    def find_indices(x: Any) -> Any:
         keys = (-x, x == x) if largest else (x, x != x)  # sorted by the last key first: NaN is larger than any number
         return np.moveaxis(np.lexsort(keys, axis_index).take(range(k), axis_index), axis_index, -1)
 
-    selection = mark_run_time_gather(x, equal(*sources), axis_index, picks)
+    selection = mark_run_time_gather(x, equal(*sources), axis_index, find_indices)
     ids = [-(dimension + 1) if dimension == axis_index else dimension + 1 for dimension in range(rank)]
     dst = [rank + 1 if dimension == axis_index else dimension + 1 for dimension in range(rank)]
     return [LinearNode("mul", dst, ids, (*ids, rank + 1), tensor, selection) for tensor in (x, indices)]

@@ -22,7 +22,7 @@ from ..base import TensorNode
 from ..evaluation.gather_scatter import scatter_rounds
 from ..index import canonicalize_axis
 from ..nodes import LeafNode, LinearNode, NonlinearNode, OpType
-from ..sparse_selector import AxisSelection, SelectionNode
+from ..sparse_selector import IndexMap, SelectionNode
 from .examples import example
 from .indexing import check_element_places, flatten_indexed_axes, index_array_nd, infer_nd_shape, make_one_hot
 from .mapping import Attribute, Fixed, Input, Onnx, TensorFlow
@@ -57,7 +57,7 @@ def _scatter_flat(x: TensorNode, updates: TensorNode, targets: Any, reduction: s
 def scatter_add_flat(updates: TensorNode, targets: Any, shape: Extents) -> TensorNode:
     """Scatter-add into a tensor of zeros by flat indices: the transpose of a gather by flat indices."""
     flat = slicing.reshape(updates, (updates.size,))
-    selection = SelectionNode((updates.size, prod(shape)), [AxisSelection((0,), 1, (0,), table=targets)])
+    selection = SelectionNode((updates.size, prod(shape)), [IndexMap((0,), 1, table=targets)])
     return slicing.reshape(LinearNode("mul", (1,), (-2,), (-2, 1), flat, selection), shape)
 
 

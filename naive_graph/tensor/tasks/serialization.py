@@ -29,7 +29,7 @@ from ..function import Function, add_row, constant_row
 from ..index import Shape
 from ..sparse_selector import SelectionNode
 
-NODE_ATTRIBUTES = ("index", "op", "rule", "alpha", "selections", "function", "sources", "direct")  # those that are sent
+NODE_ATTRIBUTES = ("index", "op", "rule", "alpha", "index_maps", "function", "sources", "direct")  # those that are sent
 RULE_ATTRIBUTES = ("name", "value", "partials", "domain", "kink", "symbol", "tex")  # of a user-defined operator
 
 
