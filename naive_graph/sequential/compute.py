@@ -68,11 +68,8 @@ class LayerArithmetic:
         return self.planned_functions(len(x))[0](x, *(weights[name] for name in self.names))[0], None
 
     def backward(self, delta: Array, saved: Array | None, weights: Weights) -> Array:
-        """The gradients at the inputs. saved: the inputs, or the forward's residual."""
-        x = saved
-        if x is None:  # average pooling, a linear layer, whose backward takes an input but does not use it
-            x = np.empty((len(delta), *self.layer_in_network.input_shape))
-        return self.planned_functions(len(x))[1](delta, x, *(weights[name] for name in self.names))[0]
+        """The gradients at the inputs. saved: the inputs, or the forward's residual; None if neither is needed."""
+        return self.planned_functions(len(delta))[1](delta, saved, *(weights[name] for name in self.names))[0]
 
     def weight_gradients(self, delta: Array, saved: Array | None, weights: Weights) -> dict[str, Array]:
         """The gradients of the weights, summed over the block."""

@@ -24,7 +24,7 @@ class Layer:
 
     fields: ClassVar[tuple[Field, ...]] = ()
     __signature__: ClassVar[inspect.Signature]
-    needs_input_for_backward = False  # whether its backward needs the layer's input
+    needs_input_for_backward = True  # whether its backward needs the layer's input
     saves_residual = False  # whether its forward saves a residual (such as a mask) for its backward
 
     def __init_subclass__(cls) -> None:
@@ -78,8 +78,6 @@ class Dense(Layer):
     """
 
     fields = (Field("units", int_at_least(1)), Field("use_bias", zero_or_one, 1))
-    needs_input_for_backward = True
-
     def output_shape(self, shape: Shape) -> Shape:
         return (self.units,)
 
@@ -103,8 +101,6 @@ class Conv2D(Layer):
         Field("use_bias", zero_or_one, 1),
         Field("padding", int_pair(0), (0, 0)),
     )
-    needs_input_for_backward = True
-
     def output_shape(self, shape: Shape) -> Shape:
         height, width, _ = _check_image_shape(self, shape)
         sizes = zip((height, width), self.padding, self.kernel_size, self.strides)
@@ -133,8 +129,6 @@ class MaxPooling2D(Pooling):
     (4, 4, 6)
     """
 
-    needs_input_for_backward = True
-
 
 class AveragePooling2D(Pooling):
     """The mean of each window.
@@ -142,6 +136,8 @@ class AveragePooling2D(Pooling):
     >>> AveragePooling2D((2, 2)).output_shape((8, 8, 6))
     (4, 4, 6)
     """
+
+    needs_input_for_backward = False
 
 
 class Activation(Layer):
@@ -152,6 +148,7 @@ class Activation(Layer):
     """
 
     fields = (Field("activation", one_of("relu", "sigmoid", "softmax")),)
+    needs_input_for_backward = False
     saves_residual = True
 
 
@@ -163,6 +160,7 @@ class Dropout(Layer):
     """
 
     fields = (Field("rate", positive_fraction),)
+    needs_input_for_backward = False
     saves_residual = True
 
 

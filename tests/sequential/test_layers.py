@@ -6,13 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from naive_graph.errors import SequentialError
-from naive_graph.sequential.compute import Loss, make_arithmetic
+from naive_graph.sequential.compute import COMPOSED, Loss, make_arithmetic
 from naive_graph.sequential.layers import (
     Activation,
     AveragePooling2D,
     Conv2D,
     Dense,
     Dropout,
+    Layer,
     MaxPooling2D,
     connect_layers,
 )
@@ -171,3 +172,14 @@ def test_numbers_of_numpys_are_numbers():
     network = Sequential([Dense(three)], np.int32(4), np.float64(0.1), np.int16(9), initializer=np.float32(0.5))
     assert (network.input_shape, network.learning_rate, network.batch_size) == ((4,), 0.1, 9)
     assert (network.weights[0]["W"] == 0.5).all()
+
+
+def test_a_layer_that_says_wrongly_that_it_needs_no_input_is_refused(monkeypatch):
+    class Squared(Layer):
+        needs_input_for_backward = False
+
+    assert Layer.needs_input_for_backward  # who says nothing gets the input
+    monkeypatch.setitem(COMPOSED, Squared, lambda layer, x, _: x * x)
+    (place,) = connect_layers([Squared()], (3,))
+    with pytest.raises(TypeError, match="NoneType"):
+        make_arithmetic(place).backward(np.ones((1, 3)), None, {})
