@@ -18,7 +18,7 @@ from ..graph.nodes import Node
 from .base import Call, TensorNode, check_tensors, checked_shape, method
 from .evaluation.arrays import Array
 from .function import trace
-from .index import Shape, canonicalize_axes, canonicalize_axis
+from .index import Ids, Shape, canonicalize_axes, canonicalize_axis
 from .nodes import LeafNode, LinearNode, NonlinearNode, OpType, TransformNode
 from .slicing import gather_table
 
@@ -114,16 +114,19 @@ def apply_along_axis(op: OpType, node: TensorNode, vector: TensorNode | None, ax
     return node if vector is None else LinearNode(op, ids, ids, (axis + 1,), node, vector)
 
 
-def _align_axes(node: TensorNode, shape: Shape) -> tuple[TensorNode, tuple[int, ...]]:
-    """The node without its axes of extent 1 that are broadcast, and the index ids of the other axes."""
-    ids = tuple(range(len(shape) - node.rank + 1, len(shape) + 1))
-    if node.shape == shape:
-        return node, ids
-    kept_axes = [axis for axis, index in enumerate(ids) if node.shape[axis] == shape[index - 1]]
-    return _keep_axes(node, kept_axes), tuple(ids[axis] for axis in kept_axes)
+def _align_axes(node: TensorNode, shape: Shape, tail: Ids = ()) -> tuple[TensorNode, Ids]:
+    """The node without its axes of extent 1 that are broadcast, and the index ids of the other axes.
+
+    shape: the common shape, without the last axes of the node, which have the ids `tail`.
+    """
+    lead = node.rank - len(tail)
+    ids = (*range(len(shape) - lead + 1, len(shape) + 1), *tail)
+    kept_axes = [axis for axis, index in enumerate(ids) if axis >= lead or node.shape[axis] == shape[index - 1]]
+    return keep_axes(node, kept_axes), tuple(ids[axis] for axis in kept_axes)
 
 
-def _keep_axes(node: TensorNode, kept_axes: Sequence[int]) -> TensorNode:
+def keep_axes(node: TensorNode, kept_axes: Sequence[int]) -> TensorNode:
+    """The sum over all other axes; where these have extent 1, the tensor without them."""
     if len(kept_axes) == node.rank:
         return node
     src = [axis + 1 if axis in kept_axes else -(axis + 1) for axis in range(node.rank)]
@@ -187,18 +190,10 @@ def matmul(self: TensorNode, other: Any) -> TensorNode:
     rows, columns, summed = len(batch) + 1, len(batch) + 2, -(len(batch) + 3)
     l_tail = (rows, summed) if left.rank > 1 else (summed,)
     r_tail = (summed, columns) if right.rank > 1 else (summed,)
-    left, l_ids = _align_batch(left, batch, l_tail)
-    right, r_ids = _align_batch(right, batch, r_tail)
+    left, l_ids = _align_axes(left, batch, l_tail)
+    right, r_ids = _align_axes(right, batch, r_tail)
     dst = [index for index in range(1, len(batch) + 3) if index in (*l_ids, *r_ids)]
     return LinearNode(OpType.mul, dst, l_ids, r_ids, left, right)
-
-
-def _align_batch(node: TensorNode, batch: Shape, tail: tuple[int, ...]) -> tuple[TensorNode, tuple[int, ...]]:
-    leading = node.shape[: node.rank - len(tail)]
-    ids = tuple(range(len(batch) - len(leading) + 1, len(batch) + 1))
-    kept_axes = [axis for axis, index in enumerate(ids) if leading[axis] == batch[index - 1]]
-    kept_axes += range(len(leading), node.rank)
-    return _keep_axes(node, kept_axes), tuple(((*ids, *tail))[axis] for axis in kept_axes)
 
 
 def transpose(self: TensorNode, *axes: int) -> TensorNode:
@@ -220,16 +215,6 @@ def expand_dims(self: TensorNode, axis: int) -> TensorNode:
     position = canonicalize_axis(axis, self.rank + 1)
     dst = [*range(1, position + 1), -1, *range(position + 1, self.rank + 1)]
     return TransformNode(dst, range(1, self.rank + 1), self, shape=(*self.shape[:position], 1, *self.shape[position:]))
-
-
-def squeeze(self: TensorNode, axis: Any = None) -> TensorNode:
-    """Remove axes of extent 1: the given ones, or all."""
-    singles = [position for position, extent in enumerate(self.shape) if extent == 1]
-    dropped_axes = singles if axis is None else axes_of(self, axis)
-    for dropped in dropped_axes:
-        if dropped not in singles:
-            raise ShapeError(f"Axis {dropped} of {self.label} runs to {self.shape[dropped]}: only an axis of 1 can go.")
-    return _keep_axes(self, [position for position in range(self.rank) if position not in dropped_axes])
 
 
 def gather(self: TensorNode, indices: Any, axis: int) -> TensorNode:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import count
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar
@@ -26,11 +28,17 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 class GraphNames:
-    """The names of a graph's tensors, given ones and generated ones."""
+    """The names of a graph's tensors, given ones and generated ones, and of the calls of operators."""
 
     def __init__(self) -> None:
         self.nodes: WeakValueDictionary[str, TensorNode] = WeakValueDictionary()  # of two of a name, the later
         self.counts: dict[str, Iterator[int]] = {}
+        self.calls: Counter[str] = Counter()  # the number of calls of each operator
+
+    def make_for_call(self, operator: str) -> str:
+        """Generate a name that no other call in the graph has: conv2d, conv2d_1, conv2d_2 ..."""
+        self.calls[operator] += 1
+        return f"{operator}_{self.calls[operator] - 1}" if self.calls[operator] > 1 else operator
 
     def make(self, letter: str, node: TensorNode) -> str:
         """Generate a name that no other tensor of the graph has: t1, t2, ..."""
@@ -48,26 +56,17 @@ def names_in(tables: Tables) -> GraphNames:
     return NAMES.get(tables) or NAMES.setdefault(tables, GraphNames())
 
 
+@dataclass(slots=True, eq=False)
 class Call:
     """A record of an operator call (operator, operands, properties), stored on the result nodes."""
 
-    __slots__ = ("first", "name", "operands", "operator", "properties", "results", "within")
-
-    def __init__(
-        self,
-        operator: Any,
-        operands: tuple[Any, ...],
-        properties: Mapping[str, Any] | None = None,
-        name: str | None = None,
-        first: int = -1,
-    ) -> None:
-        self.operator = operator  # a rule, or a row of the table of tensor operators
-        self.operands = operands
-        self.properties: Mapping[str, Any] = properties or {}
-        self.name = name
-        self.first = first  # nodes made inside the call have larger serials, up to the result's
-        self.results: tuple[TensorNode, ...] = ()  # if there are several
-        self.within: Call | None = None  # the inner call that returned the same node, if any
+    operator: Any  # a rule, or a row of the table of tensor operators
+    operands: tuple[Any, ...]
+    properties: Mapping[str, Any] = field(default_factory=dict)
+    name: str | None = None
+    first: int = -1  # nodes made inside the call have larger serials, up to the result's
+    results: tuple[TensorNode, ...] = ()  # if there are several
+    within: Call | None = None  # the inner call that returned the same node, if any
 
 
 class ArrayKernel(NamedTuple):

@@ -9,7 +9,7 @@ from ..core.number import number, shortened
 from ..errors import IndexSpecError, ShapeError
 from .base import TensorNode, check_tensors, size_of
 from .function import Function
-from .index import Ids, IndexExtents, TransformIndex
+from .index import IndexExtents, renumber
 from .nodes import LinearNode, NonlinearNode, OpType, TransformNode, checked_op
 
 
@@ -46,8 +46,7 @@ def transform(
                 f"{letter!r} is new in {equation!r}: nothing says how far it runs. Add sizes={{{letter!r}: 3}}."
             )
     shape = [sizes.get(letter, extents.get(letter)) for letter in dst]
-    index = TransformIndex(_number_letters(dst, ids), _number_letters(src, ids))
-    node = TransformNode(*index, source, alpha, shape, name)
+    node = TransformNode(renumber(dst, ids), renumber(src, ids), source, alpha, shape, name)
     node.letters = dst + "".join(letter for letter in src if letter not in dst)
     return node
 
@@ -161,11 +160,3 @@ def _check_extents(ls: str, left: TensorNode, rs: str, right: TensorNode) -> Non
     extents = IndexExtents({position: repr(letter) for letter, position in number_of.items()})
     for letters, source in ((ls, left), (rs, right)):
         extents.note(tuple(number_of[letter] for letter in letters), source.shape, source.label)
-
-
-def _number_letters(letters: str, ids: Mapping[str, int]) -> Ids:
-    count, numbers = 0, []
-    for letter in letters:
-        count -= letter not in ids
-        numbers.append(ids.get(letter, count))
-    return tuple(numbers)

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..errors import IndexSpecError, ShapeError
 
@@ -61,7 +61,7 @@ class TransformIndex(NamedTuple):
         TransformIndex(dst=(1, -1, 2), src=(2, 1))
         """
         number = {index: position for position, index in enumerate((index for index in self.dst if index > 0), 1)}
-        return TransformIndex(_renumber_ids(self.dst, number), _renumber_ids(self.src, number))
+        return TransformIndex(renumber(self.dst, number), renumber(self.src, number))
 
     def shape(self, source: Shape, expected_shape: Sequence[int | None] | None = None) -> Shape:
         """The shape of the destination. expected_shape: its shape if known; required for new indices."""
@@ -221,13 +221,13 @@ def _check_ids(who: str, ids: Ids, has_global_ids: bool = False) -> None:
             )
 
 
-def _renumber_ids(ids: Ids, number: Mapping[int, int]) -> Ids:
-    """Renumber ids: positive ones by the mapping `number`, negative ones to -1, -2, ... in order."""
-    count, renumbered = 0, []
-    for index in ids:
-        count -= index < 0
-        renumbered.append(number[index] if index > 0 else count)
-    return tuple(renumbered)
+def renumber(labels: Iterable[Any], number: Mapping[Any, int]) -> Ids:
+    """An id for each label: by the mapping `number`, and -1, -2, ... in order for those that it lacks."""
+    count, ids = 0, []
+    for label in labels:
+        count -= label not in number
+        ids.append(number.get(label, count))
+    return tuple(ids)
 
 
 @lru_cache(maxsize=4096)
@@ -277,11 +277,9 @@ def sum_tangent(index: LinearIndex, h: Ids = ()) -> LinearIndex:
     return LinearIndex(*(ids + h for ids in index))
 
 
-@lru_cache(maxsize=4096)
 def one_sided_tangent(index: LinearIndex, side: int, h: Ids = ()) -> TransformIndex:
-    """The jvp of a sum when only one source has a tangent: it is broadcast over the indices that it lacks."""
-    source = index[1 + side]
-    return TransformIndex(tuple(label if label in source else -label for label in index.dst) + h, source + h)
+    """The jvp of a sum when only one source has a tangent: the vjp of that source's vjp."""
+    return transform_adjoint(sum_adjoint(index, side, h))
 
 
 @lru_cache(maxsize=4096)

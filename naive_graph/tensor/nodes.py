@@ -25,10 +25,10 @@ from ..errors import IndexSpecError, NodeError, OperandError, ShapeError
 from ..graph.node_factory import CURRENT
 from ..graph.nodes import Node
 from .base import TensorNode, check_tensors, checked_shape
-from .evaluation.arrays import Array, as_array
+from .evaluation.arrays import Array, as_array, library_of
 from .function import Function, function_of
 from .index import LinearIndex, Shape, TransformIndex
-from .versions import Watch, is_torch, own_copy, write_tick
+from .versions import Watch, own_copy, write_tick
 
 
 class _HelpfulEnumMeta(EnumMeta):
@@ -159,7 +159,8 @@ class LeafNode(TensorNode):
         array = self._to_leaf_array(value)
         if not isinstance(value, (list, tuple, int, float)):
             array = own_copy(array)
-        self._value, self.watch = array, Watch() if is_torch(array) else None
+        is_mutable_elsewhere = library_of(array) == "torch"
+        self._value, self.watch = array, Watch() if is_mutable_elsewhere else None
 
     def receive(self, gradient: Array) -> None:
         """Accept the gradient of a backward run. A leaf of a Model's parameter adds it to that parameter's `g`."""

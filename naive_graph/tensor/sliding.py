@@ -17,11 +17,12 @@ from .arithmetic import elementwise, transpose
 from .base import TensorNode
 from .index import Shape
 from .nodes import LeafNode, OpType
-from .reduction_node import ReductionNode
+from .reductions_api import make_reduction
 from .slicing import gather_axis
 
 MAX_SAME_PADDING = 2**24  # the most zeros along an axis that the padding SAME may need
 SAME = ("SAME", "SAME_UPPER", "SAME_LOWER")
+WINDOW_AXES = (-4, -2)  # of patches: the rows and the columns within a window
 
 
 class SlidingWindow(NamedTuple):
@@ -105,9 +106,7 @@ def max_pool_patches(patches: TensorNode, image: TensorNode, rows: SlidingWindow
     if not is_inside.all():
         offsets = LeafNode.constant(np.where(is_inside, 0.0, -math.inf)[..., None])
         patches = elementwise(OpType.add, patches, offsets)
-    lead = tuple(range(1, image.rank - 2))
-    p, q, c = range(image.rank - 2, image.rank + 1)
-    return ReductionNode("first_maximum", (*lead, p, q, c), (*lead, p, -1, q, -2, c), patches)
+    return make_reduction(patches, "first_maximum", WINDOW_AXES)
 
 
 def extract_patches(image: TensorNode, rows: SlidingWindow, columns: SlidingWindow) -> TensorNode:

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from .evaluation.arrays import library_of
+
 ticks = count(1)
 
 
@@ -54,9 +56,4 @@ def own_copy(array: Any) -> Any:
     """A private copy with the same memory layout; immutable arrays (JAX, Dask) are returned as they are."""
     if isinstance(array, np.ndarray):
         return np.array(array)
-    return array.detach().clone() if is_torch(array) else array
-
-
-def is_torch(array: object) -> bool:
-    """Whether it is a torch tensor, which is mutable; JAX and Dask arrays are not."""
-    return type(array).__module__.partition(".")[0] == "torch"
+    return array.detach().clone() if library_of(array) == "torch" else array

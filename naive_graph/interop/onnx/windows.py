@@ -14,6 +14,7 @@ from ...errors import ImportAttributeError
 from ...tensor import arithmetic, slicing
 from ...tensor.base import TensorNode
 from ...tensor.operators.convolution import add_overlapping_windows
+from ...tensor.operators.moves import squeeze
 from ...tensor.sliding import make_window
 from ...tensor.sparse_selector import IndexMap
 from .import_graph import OnnxBuilder, attributes_of, import_rule, mapping_of
@@ -48,7 +49,7 @@ def windows(builder: OnnxBuilder, step: OnnxStep) -> Sequence[Any]:
 def _slide_sequence(builder: OnnxBuilder, step: OnnxStep, x: TensorNode) -> Sequence[Any]:
     inputs = [x, *(builder.operand(step, position) for position in range(1, len(step.inputs)))]
     inputs[:2] = [arithmetic.expand_dims(value, 2) for value in inputs[:2]]
-    return [arithmetic.squeeze(_slide_image(builder, step, [None, 0], inputs), 2)]
+    return [squeeze.function(_slide_image(builder, step, [None, 0], inputs), [2])]
 
 
 def _slide_image(builder: OnnxBuilder, step: OnnxStep, axes: Sequence[int | None], values: Sequence[Any]) -> TensorNode:

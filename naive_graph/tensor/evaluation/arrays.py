@@ -20,9 +20,8 @@ def as_array(value: object, who: str) -> Array:
 
     who: the caller's name, for messages. Raises NumberError for anything else.
     """
-    if _library(value) not in ("numpy", "builtins"):
-        if hasattr(value, "shape") and hasattr(value, "dtype"):
-            return value
+    if library_of(value) not in ("numpy", "builtins") and hasattr(value, "shape") and hasattr(value, "dtype"):
+        return value
     try:
         array = np.asanyarray(value)
     except ValueError:
@@ -50,7 +49,7 @@ def parse_indices(places: object) -> Array:
 
 def namespace(array: Array) -> Any:
     """The array's function namespace: numpy, torch, jax.numpy, dask.array, or its own `__array_namespace__()`."""
-    library = _library(array)
+    library = library_of(array)
     if library == "naive_graph":
         return array.__array_namespace__()
     return import_module({"torch": "torch", "jax": "jax.numpy", "jaxlib": "jax.numpy", "dask": "dask.array"}.get(
@@ -60,7 +59,7 @@ def namespace(array: Array) -> Any:
 
 def convert_like(array: Array, value: Any) -> Array:
     """A NumPy array converted to the library, type and device of `array`."""
-    library = _library(array)
+    library = library_of(array)
     if library == "torch":
         return namespace(array).as_tensor(np.asarray(value, order="C"), dtype=array.dtype, device=array.device)
     return namespace(array).asarray(value, dtype=array.dtype) if library in ("jax", "jaxlib") else value
@@ -68,11 +67,12 @@ def convert_like(array: Array, value: Any) -> Array:
 
 def to_common_library(arrays: Sequence[Array]) -> list[Array]:
     """Convert NumPy arrays among the operands to the library of the first array that is not NumPy's, if any."""
-    other = next((array for array in arrays if _library(array) != "numpy"), None)
+    other = next((array for array in arrays if library_of(array) != "numpy"), None)
     if other is None:
         return list(arrays)
-    return [convert_like(other, array) if _library(array) == "numpy" else array for array in arrays]
+    return [convert_like(other, array) if library_of(array) == "numpy" else array for array in arrays]
 
 
-def _library(value: object) -> str:
+def library_of(value: object) -> str:
+    """The package of a value's type: "numpy", "torch", "jax", "jaxlib" or "dask" for an array."""
     return type(value).__module__.partition(".")[0]

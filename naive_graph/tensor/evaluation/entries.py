@@ -44,7 +44,7 @@ class OverloadedArray(Arithmetic):
             result = rule.value(*operands)
             if isinstance(result, OverloadedArray):
                 return result
-            return OverloadedArray(fill_like(namespace(self.array), self.array, result))
+            return OverloadedArray(namespace(self.array).full_like(self.array, result))
         except (TypeError, NaiveGraphError):  # the function needs floats: call it for each entry
             shape = np.broadcast_shapes(*(np.shape(array) for array in arrays))
             columns = [np.broadcast_to(np.asarray(array), shape).ravel() for array in arrays]
@@ -61,12 +61,7 @@ class OverloadedArray(Arithmetic):
 def apply_function(function: Function, arrays: Sequence[Array]) -> Array:
     """Apply a function to arrays, entry by entry."""
     result = function(*map(OverloadedArray, arrays))
-    return result.array if isinstance(result, OverloadedArray) else fill_like(namespace(arrays[0]), arrays[0], result)
-
-
-def fill_like(xp: Any, pattern: Array, value: float) -> Array:
-    """An array like `pattern`, filled with one number."""
-    return xp.full_like(pattern, value)
+    return result.array if isinstance(result, OverloadedArray) else namespace(arrays[0]).full_like(arrays[0], result)
 
 
 def cast_like(array: Array, pattern: Array) -> Array:
@@ -82,7 +77,7 @@ def first_array(*operands: Any) -> Array:
 def as_arrays(xp: Any, *operands: Any) -> list[Array]:
     """The operands as arrays: a number becomes a constant array like the first operand that is an array."""
     pattern = first_array(*operands)
-    return [operand if hasattr(operand, "dtype") else fill_like(xp, pattern, operand) for operand in operands]
+    return [operand if hasattr(operand, "dtype") else xp.full_like(pattern, operand) for operand in operands]
 
 
 # --- values that take more than a line; each is named as its rule -----------------------
@@ -90,7 +85,7 @@ def as_arrays(xp: Any, *operands: Any) -> list[Array]:
 
 def where(xp: Any, condition: Any, a: Any, b: Any) -> Array:
     if not hasattr(a, "dtype") and not hasattr(b, "dtype"):
-        a = fill_like(xp, first_array(condition), a)
+        a = xp.full_like(first_array(condition), a)
     return xp.where(as_arrays(xp, condition, a, b)[0] != 0, a, b)
 
 

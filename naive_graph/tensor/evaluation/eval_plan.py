@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..base import TensorNode
-from ..index import Ids
+from ..index import Ids, LinearIndex
 from ..nodes import LeafNode, LinearNode, is_product
 
 MOST_FACTORS = 6  # a product with as many factors is not folded into its consumer
@@ -101,9 +101,9 @@ def _find_folded_products(nodes: Sequence[TensorNode], target: TensorNode) -> se
     }
 
 
-def list_factors(node: LinearNode) -> Factors:
-    """The two factors of a product."""
-    return [(source, tuple(map(abs, ids))) for source, ids in zip(node.sources, node.index[1:])]
+def list_factors(index: LinearIndex, sources: Iterable[Any]) -> list[tuple[Any, Ids]]:
+    """The two factors of a product (tensors, arrays or masks), with the ids of their axes."""
+    return [(source, tuple(map(abs, ids))) for source, ids in zip(sources, index[1:])]
 
 
 def _expand_factors(node: LinearNode, pending: dict[TensorNode, Factors]) -> Factors:
@@ -111,12 +111,12 @@ def _expand_factors(node: LinearNode, pending: dict[TensorNode, Factors]) -> Fac
 
     pending: the factors of folded products.
     """
+    own_factors = list_factors(node.index, node.sources)
     if pending.keys().isdisjoint(node.sources):
-        return list_factors(node)
+        return own_factors
     factors: Factors = []
     top = max(map(abs, (0, *node.index.left, *node.index.right)))
-    for source, ids in zip(node.sources, node.index[1:]):
-        ids = tuple(map(abs, ids))
+    for source, ids in own_factors:
         if source not in pending:
             factors.append((source, ids))
             continue

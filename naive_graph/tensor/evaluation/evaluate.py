@@ -30,7 +30,7 @@ from ..reduction_node import ReductionAxes, ReductionNode
 from ..sparse_selector import SelectionNode
 from ..versions import Clock, Watch, own_copy, ticks
 from .arrays import Array, namespace, to_common_library
-from .contraction import Factor, contract_arrays, has_finite_sum, product
+from .contraction import contract_arrays, has_finite_sum, product
 from .entries import apply_function
 from .eval_plan import EvalStep, Factors, list_factors, missing_ancestors, plan_evaluation
 from .gather_scatter import permute_axes
@@ -52,7 +52,7 @@ class ArrayAlgebra(Algebra):
 
     def linear(self, op: OpType, index: LinearIndex, left: Any, right: Any) -> Array:
         if op == OpType.mul and (index.dummies or SelectionNode in (type(left), type(right))):
-            return product(factors(index, left, right), index.dst)
+            return product(list_factors(index, (left, right)), index.dst)
         pairs = zip((index.left, index.right), to_common_library([to_dense(left), to_dense(right)]))
         a, b = (_sum_and_transpose(source, ids, index.dst) for ids, source in pairs)
         if op == OpType.mul:
@@ -104,10 +104,6 @@ def _sum_and_transpose(source: Array, ids: Ids, dst: Ids) -> Array:
 
 def to_dense(source: Any) -> Array:
     return source.dense() if isinstance(source, SelectionNode) else source
-
-
-def factors(index: LinearIndex, left: Any, right: Any) -> list[Factor]:
-    return [(left, tuple(map(abs, index.left))), (right, tuple(map(abs, index.right)))]
 
 
 # --- evaluating ---------------------------------------------------------------
@@ -251,7 +247,7 @@ def evaluate_composition(
 
     for ancestor in ancestors([node], predecessors=lambda tensor: () if tensor in ends else tensor.sources):
         if ancestor.sources and ancestor not in ends:
-            factors = list_factors(ancestor) if isinstance(ancestor, LinearNode) else []
+            factors = list_factors(ancestor.index, ancestor.sources) if isinstance(ancestor, LinearNode) else []
             values[ancestor] = _evaluate_by_kind(ancestor, factors, read)
     return read
 
@@ -296,7 +292,7 @@ def _multiply_factors(node: LinearNode, sources: Factors, value: Callable[[Tenso
         return evaluate_composition(node, value, {source for source, _ in sources})(node)
     pair = [value(source) for source in node.sources]
     masks = [find_nonzero(source, array, ArrayAlgebra()) for source, array in zip(node.sources, pair)]
-    return product(factors(node.index, *pair), node.index.dst, factors(node.index, *masks))
+    return product(list_factors(node.index, pair), node.index.dst, list_factors(node.index, masks))
 
 
 def cached_array(node: TensorNode) -> Any:

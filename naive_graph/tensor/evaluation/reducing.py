@@ -7,7 +7,7 @@ from math import prod
 from typing import Any
 
 from .arrays import Array, namespace
-from .entries import cast_like, fill_like, where
+from .entries import cast_like, where
 
 MAXIMUM_RULES = ("maximum", "first_maximum", "peak")  # their value is the largest entry; they differ in the derivative
 
@@ -40,7 +40,7 @@ def _logsumexp(x: Array, axes: tuple[int, ...]) -> Array:
 
 def product_of_others(xp: Any, x: Array) -> Array:
     """For each entry the product of all others along the last axis, from prefix and suffix products."""
-    one = fill_like(xp, x[..., :1], 1.0)
+    one = xp.full_like(x[..., :1], 1.0)
     prefix = xp.concatenate([one, x[..., :-1]], -1).cumprod(-1)
     suffix = xp.flip(xp.concatenate([one, xp.flip(x[..., 1:], (x.ndim - 1,))], -1).cumprod(-1), (x.ndim - 1,))
     return prefix * suffix

@@ -27,9 +27,12 @@ LEAF_KINDS = {LeafType.INPUT: PLACEHOLDER, LeafType.PARAMETER: VARIABLE, LeafTyp
 
 
 class LoweredRows:
-    """A lowered tensor: an array of its elements' rows, and the block of rows that was appended for it."""
+    """A lowered tensor: an array of its elements' rows, and the block of rows that was appended for it.
 
-    def __init__(self, tensor: TensorNode, rows: Rows, first: int, end: int) -> None:
+    A selection is its own `rows`: its elements are structural zeros and ones, which have none (`materialize`).
+    """
+
+    def __init__(self, tensor: TensorNode, rows: Rows | SelectionNode, first: int, end: int) -> None:
         self.tensor = tensor
         self.rows = rows
         self.first, self.size = first, end - first  # the block of rows that was appended, intermediate steps included
@@ -71,7 +74,9 @@ def lower_node(node: TensorNode, writer: BulkWriter, lowered_nodes: Mapping[Any,
     else:
         assert isinstance(node, NonlinearNode)
         rows = writer.apply_function(node.function, [materialize(source_rows).reshape(-1) for source_rows in sources])
-    lowered = LoweredRows(node, rows.reshape(node.shape), first, writer.end)
+    if not isinstance(rows, SelectionNode):
+        rows = rows.reshape(node.shape)
+    lowered = LoweredRows(node, rows, first, writer.end)
     if isinstance(node, LeafNode):
         lowered.version = version
     return lowered
@@ -79,7 +84,7 @@ def lower_node(node: TensorNode, writer: BulkWriter, lowered_nodes: Mapping[Any,
 
 def _lower_leaf(node: LeafNode, writer: BulkWriter) -> Rows:
     if isinstance(node, SelectionNode):
-        return LazySelection(node).reshape(-1)
+        return node  # made dense only where a gather or scatter cannot be used
     if node.nodes is not None:
         return np.array([scalar.row for scalar in node.nodes], dtype=np.int32)
     values = None if node.held is None else np.asarray(node.held)
@@ -88,21 +93,9 @@ def _lower_leaf(node: LeafNode, writer: BulkWriter) -> Rows:
     return writer.append_leaves(LEAF_KINDS[node.leaf_type], values, node.size)
 
 
-class LazySelection:
-    """The rows of a selection (codes ZERO and ONE), made dense only where a gather or scatter cannot be used."""
-
-    def __init__(self, selection: SelectionNode) -> None:
-        self.selection = selection
-
-    def reshape(self, shape: Any) -> LazySelection:
-        return self  # it has the selection's shape already
-
-    def materialize(self) -> Rows:
-        return np.where(self.selection.dense() == 0.0, ZERO, ONE)
-
-
-def materialize(rows: Rows) -> Rows:
-    return rows.materialize() if isinstance(rows, LazySelection) else rows
+def materialize(rows: Rows | SelectionNode) -> Rows:
+    """The rows of a tensor's elements; of a selection the codes ZERO and ONE."""
+    return np.where(rows.dense() == 0.0, ZERO, ONE) if isinstance(rows, SelectionNode) else rows
 
 
 def _lower_transform(node: TransformNode, writer: BulkWriter, rows: Rows) -> Rows:
@@ -186,10 +179,10 @@ def _broadcast_to_grid(rows: Rows, ids: Ids, grid: Ids, shape: Shape) -> Rows:
 
 def _lower_selection(node: LinearNode, writer: BulkWriter, sources: list[Rows]) -> Rows | None:
     """A contraction with one selection as a gather or scatter-add of rows; None if it cannot be done so."""
-    selections = [position for position, rows in enumerate(sources) if isinstance(rows, LazySelection)]
+    selections = [position for position, rows in enumerate(sources) if isinstance(rows, SelectionNode)]
     if len(selections) != 1:
         return None
-    selection = sources[selections[0]].selection
+    selection = sources[selections[0]]
     axis_ids = tuple(map(abs, node.index[1 + selections[0]]))
     rows, ids = sources[1 - selections[0]], tuple(map(abs, node.index[2 - selections[0]]))
     for index_map in selection.index_maps:

@@ -18,13 +18,13 @@ from ...graph.graph import scope
 from ...graph.node_factory import CURRENT, check_name
 from ...graph.nodes import Node
 from ..arithmetic import as_tensor, broadcast, broadcast_shape, is_array
-from ..base import Call, TensorNode, serials
+from ..base import Call, TensorNode, names_in, serials
 from ..function import Function, trace
 from ..index import canonicalize_axes
 from ..nodes import NonlinearNode
 from .examples import Example, example
 from .mapping import Attribute, Input, Onnx, TensorFlow, to_bool
-from .operator_def import OperatorDef, unique_call_name
+from .operator_def import OperatorDef
 from .properties import FLAG, Axes, Operand
 from .signature import MISSING, OperatorParameter, interpret_annotation
 
@@ -66,7 +66,7 @@ class Elementwise(OperatorDef):
         tensors = [operand if isinstance(operand, TensorNode) else as_tensor(operand) for operand in operands]
         shape = self.result_shape(dict(zip(self.operand_names, tensors)))
         first_serial = next(serials)  # every node that is built from here on belongs to this call
-        label = name or unique_call_name(CURRENT.tables, self.name)
+        label = name or names_in(CURRENT.tables).make_for_call(self.name)
         if all(tensor.shape == shape for tensor in tensors):
             node = self.build_node(tensors, values)
         else:

@@ -176,23 +176,27 @@ for _name, _function in METHODS.items():
     setattr(TensorNode, _name, make_method(_function, _name) if isinstance(_function, OperatorDef) else _function)
 
 
-def _reshape(self: TensorNode, *shape: Any) -> Any:
+@method
+def reshape(self: TensorNode, *shape: Any) -> Any:
     """The same entries, row by row, in another shape; one extent may be -1."""
     return moves.reshape(self, shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape)
 
 
-def _transpose(self: TensorNode, *axes: Any) -> Any:
+@method
+def transpose(self: TensorNode, *axes: Any) -> Any:
     """The axes in another order; reversed if none is given."""
     order = axes[0] if len(axes) == 1 and isinstance(axes[0], (list, tuple)) else axes
     return moves.transpose(self, order or None)
 
 
-def _matmul(self: TensorNode, other: Any) -> Any:
+@method
+def __matmul__(self: TensorNode, other: Any) -> Any:
     """Matrix product, as NumPy's: over the last axis of the first and the last but one of the second."""
     return matmul(self, other)
 
 
-def _rmatmul(self: TensorNode, other: Any) -> Any:
+@method
+def __rmatmul__(self: TensorNode, other: Any) -> Any:
     return matmul(other, self)
 
 
@@ -217,9 +221,4 @@ def __array_function__(node: TensorNode, function: Any, types: Any, arguments: A
     return our_function(*arguments, **keywords)
 
 
-for _method in (_reshape, _transpose):  # with an underscore, as this file's other functions need the names
-    _method.__name__ = _method.__name__[1:]
-    setattr(TensorNode, _method.__name__, _method)
-for _name, _product in (("__matmul__", _matmul), ("__rmatmul__", _rmatmul)):
-    setattr(TensorNode, _name, _product)
-TensorNode.T = property(_transpose)  # type: ignore[attr-defined, method-assign, assignment, unused-ignore]
+TensorNode.T = property(transpose)  # type: ignore[attr-defined, method-assign, assignment, unused-ignore]

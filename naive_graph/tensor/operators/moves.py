@@ -80,7 +80,12 @@ def transpose(x: Tensor, axes: MaybeWholes = None) -> Any:
 )  # fmt: skip
 def squeeze(x: Tensor, axis: Axes = None) -> Any:
     """The tensor without axes of extent 1: these, or all."""
-    return arithmetic.squeeze(x, axis)
+    singles = [position for position, extent in enumerate(x.shape) if extent == 1]
+    dropped_axes = singles if axis is None else canonicalize_axes(axis, x.rank)
+    for dropped in dropped_axes:
+        if dropped not in singles:
+            raise ShapeError(f"Axis {dropped} of {x.label} runs to {x.shape[dropped]}: only an axis of 1 can go.")
+    return arithmetic.keep_axes(x, [position for position in range(x.rank) if position not in dropped_axes])
 
 
 @movement_operator(

@@ -19,14 +19,12 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from functools import update_wrapper
 from typing import Any
-from weakref import WeakKeyDictionary
 
-from ...core.tables import Tables
 from ...errors import ArityError, BudgetError, NumberError, OperandError, ShapeError
 from ...graph.graph import scope
 from ...graph.node_factory import CURRENT, check_name
 from ..arithmetic import as_tensor
-from ..base import Call, TensorNode, serials, size_of
+from ..base import Call, TensorNode, names_in, serials, size_of
 from ..nodes import LeafNode, TransformNode
 from .examples import Example
 from .mapping import ForeignOperator
@@ -184,14 +182,15 @@ class OperatorDef:
         expected = self.result_shape(values)
         check_size(self.name, expected)  # before the composition, which may allocate a table of that size
         check_name(name)
-        label = name or unique_call_name(CURRENT.tables, self.name)
+        names = names_in(CURRENT.tables)
+        label = name or names.make_for_call(self.name)
         first = next(serials)
         with scope(label):
             try:
                 result = self.function(**values)
             except ShapeError as error:
                 if name is None:
-                    _COUNTS[CURRENT.tables][self.name] -= 1  # the next call gets this label
+                    names.calls[self.name] -= 1  # the next call gets this label
                 raise self._prefix_with_name(error) from None
         return self.attach_call(result, values, label, name, first, expected)
 
@@ -285,17 +284,3 @@ def _shape_of(operand: Any) -> Any:
     if operand is None:
         return None
     return operand.shape if isinstance(operand, TensorNode) else [tensor.shape for tensor in operand]
-
-
-# --- names --------------------------------------------------------------------
-
-_COUNTS: WeakKeyDictionary[Tables, dict[str, int]] = WeakKeyDictionary()
-
-
-def unique_call_name(tables: Tables, name: str) -> str:
-    """A name that no other call in this graph has: conv2d, conv2d_1, conv2d_2 ..."""
-    counts = _COUNTS.get(tables)
-    if counts is None:
-        counts = _COUNTS[tables] = {}
-    count = counts[name] = counts.get(name, -1) + 1
-    return f"{name}_{count}" if count else name

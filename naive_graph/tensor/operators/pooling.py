@@ -15,8 +15,9 @@ from ...core.catalogue import pow, where
 from ...errors import ShapeError
 from .. import reductions_api
 from ..base import TensorNode
-from ..nodes import LeafNode, LinearNode, OpType, TransformNode
+from ..nodes import LeafNode, LinearNode, OpType
 from ..sliding import (
+    WINDOW_AXES,
     SlidingWindow,
     channels_last,
     extract_patches,
@@ -85,14 +86,6 @@ def max_pool2d(
     return from_channels_last(max_pool_patches(patches, image, rows, columns), data_format)
 
 
-def _sum_pool(image: TensorNode, rows: SlidingWindow, columns: SlidingWindow, alpha: float = 1.0) -> TensorNode:
-    """Sum pooling, times alpha, of an image with channels last."""
-    patches = extract_patches(image, rows, columns)
-    lead = tuple(range(1, image.rank - 2))
-    p, q, c = range(image.rank - 2, image.rank + 1)
-    return TransformNode((*lead, p, q, c), (*lead, p, -1, q, -2, c), patches, alpha)
-
-
 @tensor_operator(
     kind="window",
     examples=[
@@ -119,10 +112,11 @@ def avg_pool2d(
     image = channels_last(x, data_format)
     in_rows = rows.count_entries(image.shape[-3], count_include_pad)
     in_columns = columns.count_entries(image.shape[-2], count_include_pad)
-    counts, window_size = np.maximum(np.outer(in_rows, in_columns), 1), rows.size * columns.size  # padding only: 0
-    if (counts == window_size).all():
-        return from_channels_last(_sum_pool(image, rows, columns, 1.0 / window_size), data_format)
-    mean = _sum_pool(image, rows, columns) * LeafNode.constant(1.0 / counts[:, :, None])
+    counts = np.maximum(np.outer(in_rows, in_columns), 1)  # 0 of a window in the padding
+    patches = extract_patches(image, rows, columns)
+    if (counts == rows.size * columns.size).all():
+        return from_channels_last(reductions_api.mean(patches, WINDOW_AXES), data_format)
+    mean = reductions_api.sum(patches, WINDOW_AXES) * LeafNode.constant(1.0 / counts[:, :, None])
     return from_channels_last(mean, data_format)
 
 
@@ -145,7 +139,8 @@ def lp_pool2d(
     """(sum of |x|**p)**(1/p) of each window."""
     rows, columns = _windows(x.shape, pool, strides, padding, data_format, ceil_mode, dilations)
     image = channels_last(x, data_format)
-    return from_channels_last(_root(_sum_pool(_power(image, p), rows, columns), p), data_format)
+    powers = extract_patches(_power(image, p), rows, columns)
+    return from_channels_last(_root(reductions_api.sum(powers, WINDOW_AXES), p), data_format)
 
 
 def _power(x: TensorNode, p: float) -> TensorNode:
