@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from numbers import Integral
 from typing import Any
+
+import numpy as np
 
 from ..core.number import shortened
 from ..errors import PlaceError, ShapeError
@@ -74,6 +77,16 @@ def _unflatten_entries(flat: TensorNode, shape: Shape) -> TensorNode:
     if not shape:
         return TransformNode((), (-1,), flat)
     return gather_axis(flat, 0, shape, [size_of(shape[axis + 1 :]) for axis in range(len(shape))])
+
+
+def gather_flat(x: TensorNode, table: Any) -> TensorNode:
+    """Gather by flat indices: entry p of the result is x.flat[table[p]], or 0 if table[p] is -1."""
+    return gather_table(reshape(x, (x.size,)), 0, np.asarray(table))
+
+
+def flat_indices(shape: Sequence[int]) -> Any:
+    """An array of this shape with each entry's flat index; rearranged by NumPy, it becomes a gather table."""
+    return np.arange(prod(shape)).reshape(shape)
 
 
 def slice_axis(node: TensorNode, axis: int, slice_: slice) -> TensorNode:

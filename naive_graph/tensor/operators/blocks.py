@@ -12,9 +12,10 @@ from typing import Annotated, Any
 import numpy as np
 
 from ...errors import ShapeError
+from ..slicing import flat_indices, gather_flat
 from .examples import example
 from .mapping import REQUIRED, Attribute, Fixed, Input, Onnx, TensorFlow, both_sides
-from .moves import Extents, flat_indices, gather_flat, movement_operator
+from .moves import Extents, movement_operator
 from .properties import Layout, Pairs, Size, Tensor, Wholes, one_of
 
 

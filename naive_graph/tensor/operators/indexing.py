@@ -24,11 +24,12 @@ from .. import arithmetic, slicing
 from ..base import TensorNode
 from ..index import canonicalize_axis
 from ..nodes import LeafNode, LinearNode
+from ..slicing import flat_indices, gather_flat
 from ..sparse_selector import mark_run_time_gather
 from .examples import example
 from .families import map_entries
 from .mapping import Attribute, Input, ListElement, Onnx, TensorFlow, to_scalar
-from .moves import Extents, flat_indices, gather_flat, movement_operator
+from .moves import Extents, movement_operator
 from .properties import Axis, Count, KnownPlaces, Places, Size, Tensor
 from .table import composition
 

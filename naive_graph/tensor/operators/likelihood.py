@@ -16,11 +16,11 @@ from .. import arithmetic, reductions_api
 from ..base import TensorNode
 from ..index import canonicalize_axis
 from ..nodes import LeafNode, LinearNode
+from ..slicing import flat_indices, gather_flat
 from .examples import example
 from .families import map_entries
 from .indexing import make_one_hot
 from .mapping import Attribute, Fixed, Input, Onnx, TensorFlow
-from .moves import flat_indices, gather_flat
 from .properties import Axis, Maybe, MaybeWhole, Places, Tensor, one_of
 from .reductions import log_softmax, softmax
 from .table import tensor_operator

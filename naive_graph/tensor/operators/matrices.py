@@ -17,9 +17,10 @@ from ..base import TensorNode
 from ..build import linear, transform
 from ..index import canonicalize_axis
 from ..nodes import OpType
+from ..slicing import flat_indices, gather_flat
 from .examples import example
 from .mapping import ALL, Attribute, Onnx, TensorFlow, to_bool
-from .moves import Extents, flat_indices, gather_flat
+from .moves import Extents
 from .properties import Axis, Layout, Maybe, Tensor, Tensors
 from .table import composition
 

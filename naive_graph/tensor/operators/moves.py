@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from math import prod
 from typing import Any
 
-import numpy as np
-
 from ...errors import ShapeError
 from .. import arithmetic, slicing
-from ..base import TensorNode
 from ..index import canonicalize_axes
 from .examples import Example, example
 from .mapping import Attribute, Input, Onnx, TensorFlow, none_if_empty
@@ -24,16 +21,6 @@ Extents = tuple[int, ...]
 def movement_operator(*examples: Example, **options: Any) -> Callable[[Callable[..., Any]], OperatorDef]:
     """Define a movement operator: each entry of the result is an entry of an operand, or constant."""
     return tensor_operator(kind="move", examples=examples, **options)
-
-
-def gather_flat(x: TensorNode, table: Any) -> TensorNode:
-    """Gather by flat indices: entry p of the result is x.flat[table[p]], or 0 if table[p] is -1."""
-    return slicing.gather_table(slicing.reshape(x, (x.size,)), 0, np.asarray(table))
-
-
-def flat_indices(shape: Sequence[int]) -> Any:
-    """An array of this shape with each entry's flat index; rearranged by NumPy, it becomes a gather table."""
-    return np.arange(prod(shape)).reshape(shape)
 
 
 # --- shapes -------------------------------------------------------------------

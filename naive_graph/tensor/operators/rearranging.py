@@ -14,9 +14,10 @@ from ...errors import ShapeError
 from .. import arithmetic, slicing
 from ..index import canonicalize_axes, canonicalize_axis
 from ..nodes import LeafNode, TransformNode
+from ..slicing import flat_indices, gather_flat
 from .examples import example
 from .mapping import Attribute, Fixed, Input, Onnx, TensorFlow, TranslatedName, to_bool, to_scalar
-from .moves import Extents, flat_indices, gather_flat, movement_operator
+from .moves import Extents, movement_operator
 from .properties import Axes, Axis, Tensor, Wholes, one_of
 
 

@@ -22,11 +22,12 @@ from ..base import TensorNode
 from ..evaluation.gather_scatter import scatter_rounds
 from ..index import canonicalize_axis
 from ..nodes import LeafNode, LinearNode, NonlinearNode, OpType
+from ..slicing import flat_indices, gather_flat
 from ..sparse_selector import IndexMap, SelectionNode
 from .examples import example
 from .indexing import check_element_places, flatten_indexed_axes, index_array_nd, infer_nd_shape, make_one_hot
 from .mapping import Attribute, Fixed, Input, Onnx, TensorFlow
-from .moves import Extents, flat_indices, gather_flat
+from .moves import Extents
 from .properties import Axis, Places, Tensor, one_of
 from .table import composition
 
