@@ -15,7 +15,7 @@ from ..errors import ImportAttributeError, ImportModelError, NaiveGraphError, Pr
 from ..tensor.base import TensorNode
 from ..tensor.differentiate import BACKWARD_SOURCES, ancestors
 from ..tensor.nodes import LeafNode, LeafType
-from ..tensor.operators.mapping import ALL, REQUIRED, Attribute, Extent, Fixed, ForeignOperator, Input, Permuted
+from ..tensor.operators.mapping import ALL, REQUIRED, Attribute, Fixed, ForeignOperator, Input, Permuted
 from ..tensor.operators.operator_def import OperatorDef
 from ..tensor.operators.properties import LARGEST
 from ..tensor.operators.signature import OperatorParameter, validate_property
@@ -187,9 +187,6 @@ class StepBuilder:
         for name, home in sorted(homes.items(), key=lambda each: each[0] != "data_format"):  # others read it
             if isinstance(home, Fixed):
                 source, value = "value", home.value
-            elif isinstance(home, Extent):
-                shape = self.operand(step, home.input).shape
-                source, value = "shape", tuple(shape[axis] for axis in home.axes)
             elif isinstance(home, Attribute):
                 source, value = home.name, attributes.get(home.name, REQUIRED)
             else:

@@ -78,6 +78,7 @@ class Dense(Layer):
     """
 
     fields = (Field("units", int_at_least(1)), Field("use_bias", zero_or_one, 1))
+
     def output_shape(self, shape: Shape) -> Shape:
         return (self.units,)
 
@@ -101,6 +102,7 @@ class Conv2D(Layer):
         Field("use_bias", zero_or_one, 1),
         Field("padding", int_pair(0), (0, 0)),
     )
+
     def output_shape(self, shape: Shape) -> Shape:
         height, width, _ = _check_image_shape(self, shape)
         sizes = zip((height, width), self.padding, self.kernel_size, self.strides)

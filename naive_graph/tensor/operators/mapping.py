@@ -3,9 +3,9 @@
     Onnx("LeakyRelu", alpha=Attribute("alpha", 0.01))
 
 says that our operator is ONNX's LeakyRelu, and its property alpha the attribute "alpha", which is 0.01 if a file omits
-it. A property is read from an attribute, from an input (mostly a constant) or from the shape of an input, or it always
-has one value (Fixed). If that changed between opsets, there are several, each with its range of opsets (since, until).
-A default is the other framework's. This file declares, and converts single values; importers and exporters read files.
+it. A property is read from an attribute or from an input (mostly a constant), or it always has one value (Fixed). If
+that changed between opsets, there are several, each with its range of opsets (since, until). A default is the other
+framework's. This file declares, and converts single values; importers and exporters read files.
 """
 
 from __future__ import annotations
@@ -38,15 +38,6 @@ class Input(NamedTuple):
     until: int | None = None
 
 
-class Extent(NamedTuple):
-    """A property that is the extent of an input along an axis, or along several."""
-
-    input: int
-    axes: tuple[int, ...]
-    since: int = 1
-    until: int | None = None
-
-
 class Fixed(NamedTuple):
     """A property that always has one value in the other framework."""
 
@@ -62,7 +53,7 @@ class Permuted(NamedTuple):
     order: tuple[int, ...]
 
 
-Home = Attribute | Input | Extent | Fixed  # where a property is found
+Home = Attribute | Input | Fixed  # where a property is found
 ALL = -1  # as an operand's position: all the inputs, as a list
 
 
@@ -88,12 +79,14 @@ class ForeignOperator:
         harmless: Sequence[str] = (),
         prepared: Sequence[str] = (),
         required_values: Mapping[str, Any] | None = None,
-        **properties: Home | tuple[Home, ...] | str,
+        **properties: Home | tuple[Home, ...],
     ) -> None:
         self.operator, self.operands, self.since, self.until = operator, operands, since, until
         self.harmless, self.prepared = tuple(harmless), tuple(prepared)
         self.required_values = dict(required_values or {})
-        self.properties = {name: _as_homes(home) for name, home in properties.items()}
+        self.properties = {
+            name: (home,) if isinstance(home, Home) else tuple(home) for name, home in properties.items()
+        }
 
     def homes(self, opset: int | None = None) -> dict[str, Home]:
         """Where each property is found in this opset; in the newest one, if none is named."""
@@ -127,18 +120,10 @@ class TensorFlow(ForeignOperator):
     framework = "tensorflow"
 
 
-def _as_homes(home: Home | tuple[Home, ...] | str) -> tuple[Home, ...]:
-    if isinstance(home, str):
-        return (Attribute(home),)
-    return (home,) if isinstance(home, (Attribute, Input, Extent, Fixed)) else tuple(home)
-
-
 def _format_home(home: Home) -> str:
     if isinstance(home, Attribute):
         return home.name if home.default is REQUIRED else f"{home.name}: {home.default!r}"
-    if isinstance(home, Input):
-        return f"input {home.position}"
-    return f"shape of input {home.input}" if isinstance(home, Extent) else repr(home.value)
+    return f"input {home.position}" if isinstance(home, Input) else repr(home.value)
 
 
 # --- adapters: (value, all attributes) -> the property ------------------------
@@ -154,11 +139,6 @@ class ListElement:
         return value[self.place]
 
 
-def equals(text: str) -> Adapter:
-    """An adapter: whether a string equals `text`."""
-    return lambda value, attributes: value == text
-
-
 @dataclass(frozen=True)
 class TranslatedName:
     """An adapter that translates a value's name from the other framework to ours."""
@@ -172,11 +152,6 @@ class TranslatedName:
 def to_bool(value: Any, attributes: Mapping[str, Any]) -> bool:
     """An adapter: 0 or 1 as a bool."""
     return bool(value)
-
-
-def as_list(value: Any, attributes: Mapping[str, Any]) -> list[Any]:
-    """An adapter: a number as a list with one element."""
-    return [value]
 
 
 def both_sides(value: Any, attributes: Mapping[str, Any]) -> list[Any]:
