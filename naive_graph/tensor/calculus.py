@@ -1,6 +1,6 @@
 """The derivative rules (vjp and jvp) of every kind of tensor node, generic over what computes them.
 
-`Calculus` holds the rules; an `Algebra` carries out their operations: `NodeAlgebra` builds derivative nodes,
+`Calculus` holds the rules; an algebra carries out their operations: `NodeAlgebra` builds derivative nodes,
 `ArrayAlgebra` (evaluation/evaluate.py) computes arrays at once. The walk over the graph that calls the rules is in
 differentiate.py.
 
@@ -18,7 +18,7 @@ adjoint comes with one: `where(c, log(x), 0.0)` must not multiply 0 by the infin
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from ..core.catalogue import where
 from .base import Call, TensorNode
@@ -44,40 +44,10 @@ from .reduction_node import FLAT, ReductionAxes, ReductionNode
 from .reduction_vjp import ReductionPartial
 
 
-class Algebra(Protocol):
-    """The operations that derivative rules use, on graph nodes or on arrays."""
+class NodeAlgebra:
+    """The operations that derivative rules use. Here each builds a node, so derivatives can be differentiated again."""
 
-    at_once: bool  # True: use a node's own backward kernel (`direct.back`) if it has one; False: the rules only
-
-    def transform(self, index: TransformIndex, source: Any, alpha: float, shape: Shape) -> Any: ...
-
-    def linear(self, op: OpType, index: LinearIndex, left: Any, right: Any) -> Any: ...
-
-    def nonlinear(self, function: Function, sources: Sequence[Any]) -> Any: ...
-
-    def reduction(self, rule: str, index: TransformIndex, source: Any) -> Any: ...
-
-    def entries(self, source: Any) -> Any:
-        """The source as a reduction reads it: there a structural zero is an ordinary 0."""
-        return source
-
-    def constant(self, array: Array, structural: bool = False) -> Any: ...
-
-    def expression(self, call: Call, arguments: Sequence[Any], operand_positions: Sequence[int]) -> list[Any]:
-        """The custom vjp of a call's operator, for the operands at these positions.
-
-        arguments: the adjoint, the result, then the operands (None for one that was left out).
-        """
-
-    def vjp_through_composition(self, node: TensorNode, value: Callable[[TensorNode], Any], adjoint: Any) -> list[Any]:
-        """The vjp of a node with a backward kernel, computed through its composition instead; arrays only."""
-        return []
-
-
-class NodeAlgebra(Algebra):
-    """The algebra of graph nodes: each operation builds a node, so derivatives can be differentiated again."""
-
-    at_once = False
+    at_once = False  # True: use a node's own backward kernel (`direct.back`) if it has one; False: the rules only
 
     def transform(self, index: TransformIndex, source: TensorNode, alpha: float, shape: Shape) -> TensorNode:
         if alpha == 1.0 and index.dst == index.src and all(axis_id > 0 for axis_id in index.dst):
@@ -90,9 +60,17 @@ class NodeAlgebra(Algebra):
     def nonlinear(self, function: Function, sources: Sequence[TensorNode]) -> TensorNode:
         return NonlinearNode(function, *sources)
 
+    def entries(self, source: TensorNode) -> TensorNode:
+        """The source as a reduction reads it: there a structural zero is an ordinary 0."""
+        return source
+
     def expression(
         self, call: Call, arguments: Sequence[Any], operand_positions: Sequence[int]
     ) -> list[TensorNode | None]:
+        """The custom vjp of a call's operator, for the operands at these positions.
+
+        arguments: the adjoint, the result, then the operands (None for one that was left out).
+        """
         gradients = call.operator.slopes(*arguments, **call.properties)
         return [gradients[position] for position in operand_positions]
 
@@ -120,8 +98,8 @@ _UNION = function_of(lambda a, b: where(a, 1.0, b), 2)
 class Calculus:
     """The derivative rules of the kinds of node, in one algebra. h_shape: the trailing axes H of all derivatives."""
 
-    def __init__(self, algebra: Algebra, h_shape: Shape, value: Callable[[TensorNode], Any]) -> None:
-        self.algebra = algebra
+    def __init__(self, algebra: Any, h_shape: Shape, value: Callable[[TensorNode], Any]) -> None:
+        self.algebra = algebra  # a NodeAlgebra or an ArrayAlgebra
         self.trailing_shape = h_shape
         self.value = value  # maps a node to its value in the algebra: itself, or its array
 
@@ -179,7 +157,7 @@ class Calculus:
         back = self.vjp_kernel(node)
         derivatives = back(node, self.value, adjoint, wanted_positions) if back else None
         if derivatives is None:
-            return self.algebra.vjp_through_composition(node, self.value, adjoint)
+            return list(self.algebra.vjp_through_composition(node, self.value, adjoint))
         return derivatives
 
     def sources(self, node: TensorNode) -> tuple[TensorNode, ...]:

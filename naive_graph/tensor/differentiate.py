@@ -36,14 +36,16 @@ BACKWARD_SOURCES: Predecessors = attrgetter("backward_sources")
 
 
 def ancestors(
-    outputs: Iterable[TensorNode], after_serial: int = -1, predecessors: Predecessors = SOURCES
+    outputs: Iterable[TensorNode],
+    predecessors: Predecessors = SOURCES,
+    is_known: Callable[[TensorNode], bool] = lambda node: False,
 ) -> list[TensorNode]:
-    """The outputs and their ancestors in topological order. after_serial: only nodes with a larger serial."""
+    """The outputs and their ancestors in topological order. is_known: where the traversal ends, for nodes left out."""
     visited: dict[TensorNode, None] = {}
     waiting = list(outputs)
     while waiting:
         node = waiting.pop()
-        if node not in visited and node.serial > after_serial:
+        if node not in visited and not is_known(node):
             visited[node] = None
             waiting.extend(predecessors(node))
     return sorted(visited, key=lambda node: node.serial)
@@ -166,10 +168,11 @@ def differentiate_call(
     """
     values = [None if operand is None else calculus.value(operand) for operand in (node, *call.operands)]
     if not calculus.trailing_shape:
-        return calculus.algebra.expression(call, [adjoint, *values], operand_positions)
+        return list(calculus.algebra.expression(call, [adjoint, *values], operand_positions))
     one = calculus.algebra.constant(np.ones(node.shape))
     derivatives = calculus.algebra.expression(call, [one, *values], operand_positions)
-    new_nodes = ancestors([derivative for derivative in derivatives if derivative is not None], one.serial)
+    outputs = [derivative for derivative in derivatives if derivative is not None]
+    new_nodes = ancestors(outputs, is_known=lambda node: node.serial <= one.serial)
     tangents_by_node = forward(calculus, new_nodes, {one: adjoint})
     return [tangents_by_node.get(derivative) for derivative in derivatives]
 

@@ -62,6 +62,12 @@ class ReductionPartial:
         count = self.algebra.transform(self.node.index, weights, 1.0, self.node.shape)
         return self.algebra.nonlinear(_SHARE_OF_TIE, [weights, self.broadcast(count)])
 
+    def softmax(self) -> Any:
+        top = self.algebra.reduction("peak", self.node.index, self.x)
+        weights = self.algebra.nonlinear(_EXP_BELOW_TOP, [self.x, self.broadcast(top)])
+        total = self.algebra.transform(self.node.index, weights, 1.0, self.node.shape)
+        return self.algebra.nonlinear(_DIVIDE, [weights, self.broadcast(total)])
+
     def product_of_others(self) -> Any:
         """For each entry the product of all others; without division, so zeros are harmless.
 
@@ -88,18 +94,6 @@ class ReductionPartial:
         return self.algebra.reduction("mul", index, factors)
 
 
-def softmax(algebra: Any, index: TransformIndex, x: Any, shape: Shape) -> Any:
-    """softmax(x) along the axes that the index reduces."""
-
-    def broadcast(value: Any) -> Any:
-        return algebra.transform(transform_adjoint(index), value, 1.0, shape)
-
-    axes = ReductionAxes.of(index)
-    weights = algebra.nonlinear(_EXP_BELOW_TOP, [x, broadcast(algebra.reduction("peak", index, x))])
-    total = algebra.transform(index, weights, 1.0, tuple(shape[axis_id - 1] for axis_id in axes.kept))
-    return algebra.nonlinear(_DIVIDE, [weights, broadcast(total)])
-
-
 def first_maximum_mask(algebra: Any, index: TransformIndex, x: Any, shape: Shape) -> Any:
     """One-hot of the argmax: 1 for the first largest entry, else 0, by comparing each entry's index with it."""
     axes = ReductionAxes.of(index)
@@ -115,6 +109,6 @@ PARTIALS: dict[str, Callable[[ReductionPartial], Any]] = {  # rule of a Reductio
     "maximum": lambda partial: partial.share_among_ties(_IS_MAXIMUM),
     "minimum": lambda partial: partial.share_among_ties(_IS_MINIMUM),
     "mul": ReductionPartial.product_of_others,
-    "logsumexp": lambda partial: softmax(partial.algebra, partial.node.index, partial.x, partial.shape),
+    "logsumexp": ReductionPartial.softmax,
     "first_maximum": lambda partial: first_maximum_mask(partial.algebra, partial.node.index, partial.x, partial.shape),
 }

@@ -148,7 +148,7 @@ class ScanNode(TransformNode):
                 result = self._unroll_steps()
             finally:
                 home.enter(outer)
-            self._renumber(ancestors([result], first), first)
+            self._renumber(ancestors([result], is_known=lambda node: node.serial <= first), first)
         return (result,)
 
     def _unroll_steps(self) -> TensorNode:

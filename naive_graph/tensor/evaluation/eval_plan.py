@@ -12,6 +12,7 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from ..base import TensorNode
+from ..differentiate import Predecessors, ancestors
 from ..index import Ids, LinearIndex
 from ..nodes import LeafNode, LinearNode, is_product
 
@@ -31,25 +32,12 @@ class EvalStep(NamedTuple):
         return list(dict.fromkeys([source for source, _ in self.factors] or self.node.reads))
 
 
-InputsOf = Callable[[TensorNode], Iterable[TensorNode]]
-READS: InputsOf = attrgetter("reads")
+READS: Predecessors = attrgetter("reads")
 
 
-def missing_ancestors(
-    target: TensorNode, has_value: Callable[[TensorNode], bool], inputs_of: InputsOf = READS
-) -> list[TensorNode]:
-    """The ancestors of a target that have no value yet, in topological order, leaves included.
-
-    has_value: whether a node has a value. inputs_of: the nodes that a node is computed from.
-    """
-    visited: dict[TensorNode, None] = {}
-    waiting = [target]
-    while waiting:
-        node = waiting.pop()
-        if node not in visited and not has_value(node):
-            visited[node] = None
-            waiting.extend(inputs_of(node))
-    return sorted(visited, key=lambda tensor: tensor.serial)
+def missing_ancestors(target: TensorNode, has_value: Callable[[TensorNode], bool]) -> list[TensorNode]:
+    """The nodes that a target is computed from and that have no value yet, in topological order, leaves included."""
+    return ancestors([target], READS, has_value)
 
 
 def plan_targets(targets: Iterable[TensorNode], known: Iterable[TensorNode] = ()) -> list[EvalStep]:

@@ -21,7 +21,7 @@ from ...graph.graph import Graph
 from ...graph.node_factory import CURRENT
 from ...graph.run_checks import check_fresh
 from ..base import Call, TensorNode, check_tensors, method
-from ..calculus import Algebra, Calculus, NodeAlgebra
+from ..calculus import Calculus, NodeAlgebra
 from ..differentiate import ancestors, reverse
 from ..function import Function
 from ..index import Ids, LinearIndex, Shape, TransformIndex
@@ -38,8 +38,8 @@ from .reducing import product_of_others, reduce_array
 from .structural_zeros import find_nonzero, may_have_structural_zeros
 
 
-class ArrayAlgebra(Algebra):
-    """The algebra of arrays: each operation computes its result at once; also evaluates the nodes themselves."""
+class ArrayAlgebra(NodeAlgebra):
+    """The same operations on arrays: each computes its result at once; also evaluates the nodes themselves."""
 
     at_once = True
 
@@ -88,6 +88,7 @@ class ArrayAlgebra(Algebra):
     def vjp_through_composition(
         self, node: TensorNode, value: Callable[[TensorNode], Any], adjoint: Array
     ) -> list[Array | None]:
+        """The vjp of a node with a backward kernel, computed through its composition instead."""
         calculus = _CompositionCalculus(node, evaluate_composition(node, value, node.reads))
         derivatives = reverse(calculus, {node: adjoint}, node.backward_sources)
         return [derivatives.get(source) for source in node.backward_sources]

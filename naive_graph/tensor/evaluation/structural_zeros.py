@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from ..base import TensorNode
+from ..differentiate import ancestors
 from ..index import Ids
 from ..nodes import LeafNode, LinearNode, NonlinearNode, OpType, TransformNode, is_product
 from ..sparse_selector import IndexMap, SelectionNode
 from .arrays import Array
-from .eval_plan import missing_ancestors
 
 
 def may_have_structural_zeros(node: TensorNode) -> bool:
@@ -28,7 +28,7 @@ def may_have_structural_zeros(node: TensorNode) -> bool:
 def _has_structural_zeros(node: TensorNode) -> bool:
     """The cached analysis. It is False for a run-time one-hot (structural itself), whose products are ordinary 0s."""
     if node.has_structural_zeros is None:
-        for ancestor in missing_ancestors(node, lambda node: node.has_structural_zeros is not None, _operands):
+        for ancestor in ancestors([node], _operands, lambda node: node.has_structural_zeros is not None):
             ancestor.has_structural_zeros = _infer_structural_zeros(ancestor)
     return bool(node.has_structural_zeros)
 
@@ -82,7 +82,7 @@ def find_nonzero(target: TensorNode, array: Array, algebra: Any) -> Any:
     def needs_no_mask(node: TensorNode) -> bool:
         return isinstance(node, SelectionNode) or not _has_structural_zeros(node)
 
-    for node in missing_ancestors(target, needs_no_mask, _operands):
+    for node in ancestors([target], _operands, needs_no_mask):
         masks[node] = (_compute_mask(node, read, algebra) != 0.0).astype(np.float64)
     return read(target)
 

@@ -32,7 +32,7 @@ class LoweredRows:
     A selection is its own `rows`: its elements are structural zeros and ones, which have none (`materialize`).
     """
 
-    def __init__(self, tensor: TensorNode, rows: Rows | SelectionNode, first: int, end: int) -> None:
+    def __init__(self, tensor: TensorNode, rows: Rows, first: int, end: int) -> None:
         self.tensor = tensor
         self.rows = rows
         self.first, self.size = first, end - first  # the block of rows that was appended, intermediate steps included
@@ -93,7 +93,7 @@ def _lower_leaf(node: LeafNode, writer: BulkWriter) -> Rows:
     return writer.append_leaves(LEAF_KINDS[node.leaf_type], values, node.size)
 
 
-def materialize(rows: Rows | SelectionNode) -> Rows:
+def materialize(rows: Rows) -> Rows:
     """The rows of a tensor's elements; of a selection the codes ZERO and ONE."""
     return np.where(rows.dense() == 0.0, ZERO, ONE) if isinstance(rows, SelectionNode) else rows
 
