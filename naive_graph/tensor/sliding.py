@@ -15,7 +15,6 @@ import numpy as np
 from ..errors import ShapeError
 from .arithmetic import elementwise, transpose
 from .base import TensorNode
-from .index import Shape
 from .nodes import LeafNode, OpType
 from .reductions_api import make_reduction
 from .slicing import gather_axis
@@ -119,11 +118,6 @@ def image_extents(shape: tuple[int, ...], data_format: str) -> tuple[int, int, i
     if len(shape) < 3:
         raise ShapeError(f"x has shape {shape}. It takes images: rows, columns, channels, after axes of a batch.")
     return shape[-3:] if data_format == "NHWC" else (*shape[-2:], shape[-3])  # type: ignore[return-value]
-
-
-def make_image_shape(shape: Shape, rows: int, columns: int, channels: int, data_format: str) -> Shape:
-    """An image's shape with its last three extents replaced, in the order of the data format."""
-    return (*shape[:-3], *((rows, columns, channels) if data_format == "NHWC" else (channels, rows, columns)))
 
 
 def channels_last(x: TensorNode, data_format: str) -> TensorNode:

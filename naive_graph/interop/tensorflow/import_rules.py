@@ -13,6 +13,7 @@ import numpy as np
 from ...core.catalogue import held as stop_gradient
 from ...errors import ImportAttributeError, ImportModelError
 from ...tensor.base import TensorNode, size_of
+from ...tensor.operators.convolution import crops_and_extents
 from ...tensor.operators.table import TABLE
 from ..builder import truncate_fraction
 from ..steps import check_entries
@@ -234,9 +235,10 @@ def _conv2d_backprop_input(builder: TensorFlowBuilder, step: GraphStep) -> Seque
     values = builder.operands(step, operator_def, mapping) | builder.properties(step, operator_def, mapping)
     if isinstance(values["padding"], tuple):
         wanted = values.pop("output_shape")
-        small = operator_def.result_shape(operator_def.bind_arguments((), values))
-        sides = small[-2:] if values["data_format"] == "NCHW" else small[-3:]
-        values["output_padding"] = [wanted_extent - extent for wanted_extent, extent in zip(wanted, sides)]
+        bound = operator_def.bind_arguments((), values)
+        names = ("strides", "padding", "dilations", "groups", "data_format", "output_padding", "output_shape")
+        sides = crops_and_extents(bound["x"].shape, bound["w"].shape, *(bound[name] for name in names))
+        values["output_padding"] = [wanted_extent - extent for wanted_extent, (_, extent) in zip(wanted, sides)]
     return builder.apply_operator(step, operator_def, values)
 
 

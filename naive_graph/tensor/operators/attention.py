@@ -24,12 +24,9 @@ from .table import composition
 LOWEST = -1e300  # a row whose largest score is below this is fully masked
 
 
-def _check_shapes(q: Extents, k: Extents, v: Extents, mask: Extents | None) -> None:
+def _check_shapes(q: Extents, k: Extents, v: Extents) -> None:
     if min(len(q), len(k), len(v)) < 2 or q[-1] != k[-1] or k[-2] != v[-2] or not q[:-2] == k[:-2] == v[:-2]:
         raise ShapeError(f"queries {q}, keys {k} and values {v} do not fit: (..., L, E), (..., S, E), (..., S, V).")
-    scores = (*q[:-1], k[-2])
-    if mask is not None and arithmetic.broadcast_or_none(mask, scores) != scores:
-        raise ShapeError(f"mask of shape {mask} cannot be spread to the scores' {scores}.")
 
 
 @composition(
@@ -50,7 +47,10 @@ def attention(
     """
     scale = 1.0 / sqrt(q.shape[-1]) if scale is None else scale
     scores: Any = arithmetic.scale_by(arithmetic.matmul(q, transpose_matrices(k)), scale)
-    scores = scores if mask is None else scores + mask
+    if mask is not None:
+        if arithmetic.broadcast_or_none(mask.shape, scores.shape) != scores.shape:
+            raise ShapeError(f"mask of shape {mask.shape} cannot be spread to the scores' {scores.shape}.")
+        scores = scores + mask
     if causal:
         is_visible = LeafNode.constant(np.broadcast_to(np.tri(*scores.shape[-2:]), scores.shape))
         scores = map_entries(lambda s, x: where(s, x, -inf), is_visible, scores)

@@ -21,7 +21,6 @@ from ..sliding import (
     extract_patches,
     from_channels_last,
     image_extents,
-    make_image_shape,
     make_windows,
 )
 from ..sparse_selector import IndexMap, SelectionNode
@@ -153,25 +152,18 @@ def depthwise_conv2d(
 # --- transposed ---------------------------------------------------------------
 
 
-def _infer_transposed_shape(
-    x: Extents, w: Extents, strides: Any, padding: Any, dilations: Any, groups: int, *, data_format: str,
-    output_padding: Any, output_shape: Any,
-) -> Extents:  # fmt: skip
+def crops_and_extents(
+    x: Extents, w: Extents, strides: Any, padding: Any, dilations: Any, groups: int, data_format: str, more: Any,
+    shape: Any,
+) -> list[tuple[int, int]]:  # fmt: skip
+    """For rows and columns of a transposed convolution: how much is cropped before, and the result's extent.
+
+    more: output_padding. shape: output_shape. Raises ShapeError if something does not fit.
+    """
     if len(w) != 4 or image_extents(x, data_format)[2] != w[3] or w[3] % groups:
         raise ShapeError(
             f"w has axes (kh, kw, filters / groups, channels of x), not shape {w} beside {x} in {groups} groups."
         )
-    rows, columns = _crops_and_extents(x, w, strides, padding, dilations, data_format, output_padding, output_shape)
-    return make_image_shape(x, rows[1], columns[1], w[2] * groups, data_format)
-
-
-def _crops_and_extents(
-    x: Extents, w: Extents, strides: Any, padding: Any, dilations: Any, data_format: str, more: Any, shape: Any
-) -> list[tuple[int, int]]:
-    """For rows and columns of a transposed convolution: how much is cropped before, and the result's extent.
-
-    more: output_padding. shape: output_shape.
-    """
     crops_and_extents = []
     for side in (0, 1):
         extent, reach = image_extents(x, data_format)[side], (w[side] - 1) * dilations[side] + 1
@@ -190,7 +182,7 @@ def _crops_and_extents(
 
 
 @tensor_operator(
-    kind="window", shape=_infer_transposed_shape,
+    kind="window",
     examples=[
         example((1, 2, 2, 1), (2, 2, 2, 1), strides=2),
         example((1, 2, 3, 2), (3, 2, 1, 2), (2,), groups=2, strides=(2, 1)),
@@ -220,9 +212,11 @@ def conv2d_transpose(
     y[n, p s + i d, q s + j d, f] sums x[n,p,q,c] w[i,j,f,c]. w: (kh, kw, F / groups, C).
     padding is cut off; output_padding is added at the end.
     """
+    crops = crops_and_extents(
+        x.shape, w.shape, strides, padding, dilations, groups, data_format, output_padding, output_shape
+    )
     _check_bias(bias, w.shape[2] * groups)
     image = channels_last(x, data_format)
-    crops = _crops_and_extents(x.shape, w.shape, strides, padding, dilations, data_format, output_padding, output_shape)
     y = _grouped_einsum(image, w, groups, "pqc", "ijfc", "piqjf")
     for axis, side in ((y.rank - 5, 0), (y.rank - 4, 1)):
         before, out = crops[side]

@@ -20,7 +20,6 @@ from ...graph.nodes import Node
 from ..arithmetic import as_tensor, broadcast, broadcast_shape, is_array
 from ..base import Call, TensorNode, names_in, serials
 from ..function import Function, trace
-from ..index import canonicalize_axes
 from ..nodes import NonlinearNode
 from .examples import Example, example
 from .mapping import Attribute, Input, Onnx, TensorFlow, to_bool
@@ -149,21 +148,13 @@ class Reduction(OperatorDef):
             keep_dims = Attribute("keep_dims", False)
             options["tensorflow"] = TensorFlow(tensorflow, axis=Input(1), keepdims=keep_dims, harmless=("Tidx", "T"))
         options.setdefault("examples", REDUCTION_EXAMPLES)
-        super().__init__(function, shape=reduced_shape, **options)
+        super().__init__(function, **options)
 
     def _parameters(self) -> list[OperatorParameter]:
         x = super()._parameters()[0]
         axis = interpret_annotation(self.name, "axis", Axes)[0]
         keepdims = OperatorParameter("keepdims", FLAG, Operand(), False)
         return [x, OperatorParameter("axis", axis, Operand(), None), keepdims]
-
-
-def reduced_shape(x: tuple[int, ...], axis: Any, keepdims: bool) -> tuple[int, ...]:
-    """The shape rule of reductions: without these axes, or with extent 1 in their place if `keepdims`."""
-    reduced_axes = canonicalize_axes(axis, len(x))
-    if keepdims:
-        return tuple(1 if axis in reduced_axes else extent for axis, extent in enumerate(x))
-    return tuple(extent for axis, extent in enumerate(x) if axis not in reduced_axes)
 
 
 def _broadcast_examples(count: int) -> list[Example]:
