@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import chain
 from math import dist
 from pathlib import Path as FilePath
-from typing import Any
+from typing import Any, cast
 
 from ...core.number import as_list, shortened
 from ...errors import HistoryError, TrainingError
@@ -17,20 +17,17 @@ from ...graph.nodes import Variable
 from ...training.compare_optimizers import MakeTrainer, Path, default_trainers, resolve_surface, run_trainers
 from ...training.surfaces import DescentSurface
 from ..drawing.picture import checked_path
-from ..theme import LIGHT, LINE, SERIES, format_number
+from ..theme import LIGHT, SERIES, format_number
 from .animate import choose_frames, write_film
 from .figure import (
-    KEY,
-    POINT,
     STYLES,
     WIDE,
     Plot,
     Save,
     add_legend,
-    add_legend_to,
+    add_legend_to_panel,
     finish_axes,
     finish_figure,
-    fit_legend,
     fit_text,
     label_axes,
     line_style,
@@ -41,7 +38,6 @@ from .surface import LARGEST, Surface
 from .walk import GOAL, draw_contours, draw_marks
 
 ACROSS, LOSS = 2.1, 1.9  # inches: the width of a path's panel; the height of the panel of losses
-TALLEST = 7.4  # inches: a figure does not grow beyond this for its legend
 
 
 def compare(
@@ -126,8 +122,7 @@ class Comparison:
     @property
     def figure(self) -> Plot:
         """The picture that a notebook shows."""
-        default_plot: Plot = self.plot()
-        return default_plot
+        return cast(Plot, self.plot())
 
     def animate(self, save: Any, frames: int = 40) -> FilePath:
         """The walks as a film: `save` a .gif."""
@@ -206,7 +201,7 @@ class Comparison:
         label_axes(panel, "step", "")
         panel.set_title(fit_text(f"{self.name} at each step", 90 * WIDE), parse_math=False)
         if len(lines) > 1:
-            _add_loss_legend(panel, lines)
+            add_legend_to_panel(panel, lines)
         return lines
 
     def _loss_line_style(self, index: int, path: Path) -> dict[str, Any]:
@@ -259,15 +254,3 @@ def _path_style(index: int, path: Path) -> dict[str, Any]:
     """The style of a path's line, with about 8 markers."""
     every = max(1, len(path.points) // 8)
     return {**line_style(index), "linewidth": 1.6, "markersize": 5, "markevery": (every // 2, every)}
-
-
-def _add_loss_legend(panel: Any, lines: Sequence[Any]) -> None:
-    """Name the loss lines between the panel's title and its axes; the figure grows by it, up to a screen."""
-    figure = panel.figure
-    wide = 100 * figure.get_figwidth() - 100  # beside the numbers of the axis
-    columns = fit_legend(lines, wide, wide / min(4, len(lines)) - KEY)
-    high = -(-len(lines) // columns) * LINE * 1.2
-    placement = {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderaxespad": 0, "handlelength": 1.5}
-    add_legend_to(panel, lines, columns, **placement)
-    panel.set_title(panel.get_title("left"), pad=POINT * (high + 6))
-    figure.set_figheight(max(figure.get_figheight(), min(TALLEST, figure.get_figheight() + high / 100)))

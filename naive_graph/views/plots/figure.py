@@ -42,6 +42,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 POINT = 0.72  # typographic points in a pixel: a plot has 100 pixels to the inch
 KEY = 44  # pixels that a legend needs beside each text
 WIDE = 5.2  # inches of a plot of one column: it fits the narrowest screen with its text still legible
+TALLEST = 7.4  # inches: a figure does not grow beyond this for a panel's legend
 LOOK = {
     "figure.facecolor": LIGHT["ground"], "axes.facecolor": LIGHT["ground"], "axes.edgecolor": LIGHT["line"],
     "axes.labelcolor": LIGHT["ink"], "axes.titlecolor": LIGHT["ink"], "legend.labelcolor": LIGHT["ink"],
@@ -233,6 +234,18 @@ def add_legend(figure: Figure, handles: Sequence[Any]) -> None:
         columns = fit_legend(handles, 100 * wide, 100 * wide - KEY)
         figure.set_size_inches(wide, high + -(-len(handles) // columns) * LINE * 1.2 / 100)
         add_legend_to(figure, handles, columns, loc="outside upper left", borderaxespad=0.3)
+
+
+def add_legend_to_panel(panel: Any, handles: Sequence[Any]) -> None:
+    """A legend between a panel's title and its axes; the figure grows by it, up to a screen."""
+    figure = panel.figure
+    wide = 100 * figure.get_figwidth() - 100  # beside the numbers of the axis
+    columns = fit_legend(handles, wide, wide / min(4, len(handles)) - KEY)
+    high = -(-len(handles) // columns) * LINE * 1.2
+    placement = {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderaxespad": 0, "handlelength": 1.5}
+    add_legend_to(panel, handles, columns, **placement)
+    panel.set_title(panel.get_title("left"), pad=POINT * (high + 6))
+    figure.set_figheight(max(figure.get_figheight(), min(TALLEST, figure.get_figheight() + high / 100)))
 
 
 def fit_legend(handles: Sequence[Any], wide: float, widest: float) -> int:

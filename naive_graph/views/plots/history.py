@@ -163,7 +163,13 @@ class History(Suggesting, Sequence[dict[str, float]]):
         A first column called `step` counts the lines and is not kept. Raises
         HistoryError for what is no such table, with the line that is wrong.
         """
-        heading, *lines = _read_table(path_of(path, HistoryError))
+        try:
+            with open(path_of(path, HistoryError), newline="", encoding="utf-8-sig") as file:
+                heading, *lines = (row for row in csv.reader(file) if row)
+        except OSError as error:
+            raise HistoryError(f"Cannot read {path}: {error.strerror}.") from None
+        except (ValueError, csv.Error):
+            raise HistoryError(f"{path} is empty, or not a table in text. Read what to_csv wrote.") from None
         first_column = 1 if heading[0] == "step" else 0
         names = [re.sub(ESCAPED, "", name) for name in heading[first_column:]]
         history = cls()
@@ -316,11 +322,9 @@ class History(Suggesting, Sequence[dict[str, float]]):
 
 def _flatten_series(name: str, value: Any) -> Iterator[tuple[str, float]]:
     """Yield (label, number): one pair for a scalar, one for each entry of an array or tensor."""
-    if isinstance(value, Node) and value.value is None:
-        raise HistoryError(f"Series {name!r}: the node has no value yet. Call Graph.forward() before recording.")
     value = value.value if isinstance(value, Node) else value
     if value is None:
-        raise HistoryError(f"Series {name!r}: None cannot be recorded. Call Graph.forward() first, or leave it out.")
+        raise HistoryError(f"Series {name!r} has no value yet. Call Graph.forward() first, or leave it out.")
     if not hasattr(value, "reshape"):
         yield name, number(value, f"Series {name!r}")
         return
@@ -334,19 +338,6 @@ def _flatten_series(name: str, value: Any) -> Iterator[tuple[str, float]]:
     for index, entry in zip(places, array.reshape(-1).tolist()):
         label = f"{name}[{','.join(map(str, index))}]" if math.prod(array.shape) > 1 else name
         yield label, number(entry, f"Series {label!r}")
-
-
-def _read_table(path: Path) -> list[list[str]]:
-    try:
-        with open(path, newline="", encoding="utf-8-sig") as file:
-            table = [row for row in csv.reader(file) if row]
-    except OSError as error:
-        raise HistoryError(f"Cannot read {path}: {error.strerror}.") from None
-    except (UnicodeDecodeError, csv.Error):
-        raise HistoryError(f"{path} is not a table in text. Read what to_csv wrote.") from None
-    if not table:
-        raise HistoryError(f"{path} is empty; a history's first line names its series.")
-    return table
 
 
 def _parse_number(cell: str, where: str) -> float:

@@ -40,13 +40,7 @@ class EventFile:
         events = [_make_event(file_version="brain.Event:2"), _make_event(session_log=began)]
         if serialized_graph is not None:
             events.append(_make_event(graph_def=serialized_graph))
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            with open(self.path, "xb"):
-                pass
-        except (OSError, ValueError) as error:
-            raise self._write_error(error) from None
-        self._append(events)
+        self._append(events, mode="xb")
 
     def write_new_steps(self, steps: Sequence[dict[str, float]]) -> None:
         """Write the steps that are not in the file yet. Raises HistoryError; the next call goes on."""
@@ -67,24 +61,21 @@ class EventFile:
             event.summary.value.add(tag=name, histo=summary_pb2.HistogramProto(**histogram_fields))
         self._append([event])
 
-    def _append(self, events: Sequence[Any]) -> None:
-        """Append all of these events, or none."""
+    def _append(self, events: Sequence[Any], mode: str = "r+b") -> None:
+        """Append all of these events, or none. Raises HistoryError; the history in memory is complete."""
         records = io.BytesIO()
         for event in events:
             RecordWriter(records).write(event.SerializeToString())
         try:
-            with open(self.path, "r+b", buffering=0) as file:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with open(self.path, mode, buffering=0) as file:
                 _write(file, records.getvalue())
-        except OSError as error:
-            raise self._write_error(error) from None
-
-    def _write_error(self, error: Any) -> HistoryError:
-        """The error for a file that cannot be written; the history in memory is complete."""
-        why = getattr(error, "strerror", None) or error
-        return HistoryError(
-            f"Cannot write TensorBoard's file in {self.folder}: {why}. The history holds every step; make room and go "
-            "on, or call history.to_tensorboard(folder) with another folder."
-        )
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or error
+            raise HistoryError(
+                f"Cannot write TensorBoard's file in {self.folder}: {why}. The history holds every step; make room and "
+                "go on, or call history.to_tensorboard(folder) with another folder."
+            ) from None
 
 
 def _write(file: Any, data: bytes) -> None:
