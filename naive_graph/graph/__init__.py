@@ -2,6 +2,7 @@
 
 node_factory     creates nodes: appends them to the tables; each row has at most one Node object
 formatting       formatting of nodes: formulas, tables, notebooks; code in C or JavaScript
+refusals         what a node is not: a number, a truth value, an array; the base of nodes
 nodes            Constant, Variable, PlaceHolder, Operator: handles of rows
 run_checks       checks before a run, and writing of its results
 named_operators  the operators of `Graph`, and its functions that take an operator's name

@@ -15,7 +15,8 @@ from ..core.did_you_mean import explain_calls, explains
 from ..core.number import as_list, number
 from ..core.rules import RULES, Arithmetic, Rule, rule_named
 from ..errors import ArityError, NodeError, OperatorNameError
-from .nodes import IN_NAIVE, Constant, Node, build, rows_of
+from .nodes import Constant, Node, build, rows_of
+from .refusals import IN_NAIVE
 
 
 @explains

@@ -8,34 +8,24 @@ looked up in the tables; at most one node exists for each row, so `is` means
 from __future__ import annotations
 
 import sys
-import warnings
 from collections.abc import Callable, Iterable
 from functools import wraps
 from math import isfinite
-from typing import TYPE_CHECKING, Any, Never, NoReturn, ParamSpec, TypeGuard, TypeVar
+from typing import Any, Never, NoReturn, ParamSpec, TypeGuard, TypeVar
 
 from ..core.catalogue import UNARY
-from ..core.did_you_mean import describe_misfit, explain_calls, explains, names_elsewhere
+from ..core.did_you_mean import describe_misfit, explain_calls, explains
 from ..core.lock import GUARD
 from ..core.number import as_list, number, shortened
-from ..core.numpy_protocol import unsupported_message
 from ..core.origin import Origin, user_frame_above
 from ..core.plan import plan_for
 from ..core.rules import BY_NUMBER, RULES, Arithmetic, Rule, rule_named
 from ..core.tables import CONSTANT, NEVER, PLACEHOLDER, VARIABLE, Scope, Tables
 from ..core.waiting import BEFORE, FULL, NOTHING, operator_entries
-from ..errors import (
-    ArityError,
-    ForeignNodeError,
-    NodeError,
-    NumberError,
-    NumericError,
-    OperandError,
-    StaleNodeError,
-    UpdateWarning,
-)
+from ..errors import ArityError, ForeignNodeError, NodeError, NumberError, NumericError, OperandError, StaleNodeError
 from .formatting import Printed, format_tables, generate_code, node_html, summarize_node, write_formula
 from .node_factory import CURRENT, KINDS, OPERATOR, append, check_name, handle, register, user_frame
+from .refusals import IN_NAIVE, NotANumber, refuse_assignment, warn_in_place
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -71,13 +61,7 @@ class _Counter:
             node.tables.counters[self.degree, node._row] = count
 
 
-if TYPE_CHECKING:  # the class with a method for each operator of the catalogue
-    from ._methods import NodeMethods as _Methods
-else:
-    _Methods = Arithmetic
-
-
-class Node(_Methods):
+class Node(NotANumber):
     """One node of the graph: a Constant, a Variable, a PlaceHolder or an Operator.
 
     Comparisons: `a > b`, `a < b`, `a >= b` and `a <= b` are nodes, whose value is 1.0 or 0.0,
@@ -322,58 +306,7 @@ class Node(_Methods):
         """The value, as a call: the same as `node.value`."""
         return self.value
 
-    # --- what a node is not ---
-
-    def __bool__(self) -> NoReturn:
-        raise OperandError(
-            "A node has no truth value: it stands for a number that may change. "
-            "Compare its value (x.value > 0), or build the choice into the graph: where(x > 0, a, b), "
-            "and for max, min and clip: minimum(maximum(x, low), high)."
-        )
-
-    def __float__(self) -> NoReturn:
-        later = "" if self.value is not None else ", once Graph.forward() has computed it"
-        raise OperandError(
-            "A node is not a number, and turning it into one would cut the graph. "
-            f"Use naive_graph's functions (naive_graph.sin, not math.sin), or node.value for the number{later}."
-        )
-
-    __int__ = __index__ = __float__
-
-    def __round__(self, digits: int | None = None) -> NoReturn:
-        raise OperandError(
-            "Python's round gives a number, and would cut the graph. Write round(node.value, 2) for the number, or "
-            "naive_graph.tensor.round(x), whose slope is 0, for a node."
-        )
-
-    def __matmul__(self, other: Any) -> Any:
-        if isinstance(other, Arithmetic) and not isinstance(other, Node):
-            return NotImplemented  # a tensor handles it
-        raise OperandError(unsupported_message("matmul", type(self).__name__))
-
-    __rmatmul__ = __matmul__
-
-    def __getitem__(self, index: object) -> NoReturn:
-        raise OperandError(
-            "A node is a single number, and has no entries. Write x for the number itself; entries are those of a list "
-            "of nodes, [x, y][0], or of a tensor, LeafNode.parameter([1.0, 2.0])[0]."
-        )
-
-    def __array_function__(self, function: Any, types: Any, operands: Any, named: Any) -> Any:
-        """NumPy's default, but np.where raises: NumPy would take a node, which has [0], for a list, and test it."""
-        if function.__name__ == "where":
-            bool(self)
-        return function._implementation(*operands, **named)
-
-    def __setitem__(self, index: object, value: object) -> None:
-        self[index]
-
-    def __reduce__(self) -> NoReturn:
-        raise NodeError(
-            "A node cannot be copied or pickled: it is a row of this process's graph, and its copy would be the node "
-            "itself. Keep its value, best = x.value, and set it again, x.value = best; or make another node, "
-            "Variable(x.value)."
-        )
+    # --- how a node is written ---
 
     def __format__(self, spec: str) -> str:
         if not spec:
@@ -382,9 +315,6 @@ class Node(_Methods):
             label = self.tables.label(self._row)
             raise NodeError(f"{label} is not computed yet, so it has no digits. Call Graph.forward() first.")
         return format(self.value, spec)
-
-    def __dir__(self) -> list[str]:
-        return [name for name in object.__dir__(self) if name not in NOT_SET]
 
     def __repr__(self) -> str:
         with self._home.lock, GUARD:
@@ -399,15 +329,6 @@ class Node(_Methods):
 
     # --- refusals ---
 
-    if not TYPE_CHECKING:  # type checkers shall report unknown names
-
-        def __getattr__(self, name: str) -> NoReturn:
-            if name in names_elsewhere("numpy"):  # NumPy looks up its functions' names on each node of an array
-                kind = type(self).__name__
-                message = f"This {kind} has no attribute {name!r}. {unsupported_message(name, kind)}"
-                raise AttributeError(message, name=name, obj=self)
-            super().__getattr__(name)
-
     def _refuse(self) -> NoReturn:
         kind = type(self).__name__
         with self._home.lock:  # wait for a thread that is clearing the graph: it sets `closed` last
@@ -419,32 +340,6 @@ class Node(_Methods):
             "Inside Graph.scratch(), build every node that you use there."
         )
 
-
-IN_NAIVE = "In naive_graph.naive, where a node is a plain object, this works as it stands."
-
-
-def _refuse_assignment(name: str) -> Callable[[Any, object], None]:
-    """The setter of a read-only property: raises AttributeError."""
-
-    def refuse(node: Any, value: object) -> None:
-        if name != "operator" or value != node.operator:  # a learner's own operator class may set its name
-            raise AttributeError(f"{name} of a node is found in the graph, and cannot be set. {IN_NAIVE}")
-
-    return refuse
-
-
-def _refuse_name(name: str) -> property:
-    """A name that other libraries have, as in `x.data = 5`: reading and setting say what to write here."""
-
-    def refuse(node: Any, value: object = None) -> None:
-        node.__getattr__(name)  # which raises
-
-    return property(refuse, refuse)
-
-
-NOT_SET = ("data", "requires_grad", "val", "gradient", "item", "numpy")
-for _name in NOT_SET:
-    setattr(Node, _name, _refuse_name(_name))
 
 _EXACT = 2**53  # up to here every int is a float
 
@@ -633,33 +528,16 @@ class Operator(Variable):
         return self._stale_text() or self.operator
 
 
-def _in_place(rule: Rule) -> Any:
-    """`x -= number` makes an operator; on a Variable that has a gradient it warns: an update may have been meant."""
-    sign = f"{rule.infix}="
-
-    def operator(self: Variable, other: Any) -> Any:
-        if self.grad and not isinstance(other, Arithmetic):  # a number, and a gradient: as in a gradient step
-            warnings.warn(
-                f"x {sign} a number makes a new operator and calls it x: the Variable stays where it is, and so does "
-                f"what was built on it. To move the Variable write x.value {sign} a number.",
-                UpdateWarning,
-                stacklevel=2,
-            )
-        return rule(self, other)
-
-    return operator
-
-
 # No warning for Operators: `s += x` is a usual way to build.
 for _sign, _name in INFIX.items():
     _inplace = _sign.replace("__", "__i", 1)
-    setattr(Variable, _inplace, _in_place(RULES[_name]))
+    setattr(Variable, _inplace, warn_in_place(RULES[_name]))
     setattr(Operator, _inplace, getattr(Node, _sign))
 
 
 for _name in ("last", "next", "in_deg", "out_deg"):
-    setattr(Node, _name, getattr(Node, _name).setter(_refuse_assignment(_name)))
-Operator.operator = Operator.operator.setter(_refuse_assignment("operator"))  # type: ignore[attr-defined,method-assign]
+    setattr(Node, _name, getattr(Node, _name).setter(refuse_assignment(_name)))
+Operator.operator = Operator.operator.setter(refuse_assignment("operator"))  # type: ignore[attr-defined,method-assign]
 
 
 def is_tensor(thing: object) -> TypeGuard[Any]:
