@@ -13,13 +13,12 @@ from typing import Any
 from ...core.did_you_mean import Suggesting
 from ...errors import DrawingError, MissingToolError
 from ...graph.graph import Graph
-from ..assets import packed, read_asset, root_style
-from ..csp import csp_meta
-from ..drawing.engine import graphviz_code
+from ..assets import packed, read_asset
 from ..drawing.flows import layer_scene
 from ..drawing.picture import Picture, checked_path, save_atomically
 from ..drawing.scene import DrawOptions
 from ..drawing.tensors import tensor_scene
+from ..stepper.page import fill_page, page_frame
 from ..theme import COLD, WARM, page_style
 from .packed import AltitudesPayload
 from .subject import make_subject
@@ -73,15 +72,8 @@ class AltitudesPage(Suggesting):
     def html(self) -> str:
         """The page as text. It loads nothing, and runs no script but its own."""
         full_script = f"{altitudes_script()}\n{self._script}\nbegin({'rules' if self._script else 'null'});\n"
-        css = root_style() + altitudes_css() + self._styles
-        return read_asset("altitude_view/altitudes.html").format(
-            title=escape(self.title),
-            blob=base64.b64encode(self._blob).decode(),
-            dot=graphviz_code(),
-            script=full_script,
-            style=css,
-            policy=csp_meta(full_script, style=css, dot=True),
-        )
+        css = altitudes_css() + self._styles
+        return fill_page("altitude_view/altitudes.html", self.title, self._blob, full_script, css)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the page as one HTML file that needs nothing else: no network, no Python."""
@@ -99,12 +91,8 @@ class AltitudesPage(Suggesting):
         return f"<Altitudes of {self.told}. Save it with .save('model.html').>"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        frame = (
-            f'<iframe sandbox="allow-scripts" title="{escape(self.title)} at every altitude" '
-            'style="width:100%; height:760px; border:0" '
-            f'srcdoc="{escape(self.html, quote=True)}"></iframe>'
-        )
-        bundle = {"text/html": frame, "text/plain": repr(self)}
+        title = f"{escape(self.title)} at every altitude"
+        bundle = {"text/html": page_frame(self.html, title, "width:100%; height:760px"), "text/plain": repr(self)}
         with suppress(MissingToolError, DrawingError):
             bundle["image/png"] = base64.b64encode(self.still.png).decode()
         return bundle

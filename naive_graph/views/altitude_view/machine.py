@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Iterator
+from collections.abc import Sequence
 from itertools import chain
 from typing import Any
 
@@ -22,13 +22,12 @@ from ...graph.node_factory import CURRENT
 from ...graph.nodes import Variable
 
 MOST_SHOWN = 200  # operands of a row whose instructions are written out
-Signature = tuple[Rule, tuple[int, ...]]  # a rule, and which of its operands are the same
 
 
 def machine_header(tables: Tables, plan: Plan) -> dict[str, Any]:
     """The level runs and the machine code, for the page's header; {"missing": reason} if they cannot be compiled."""
     try:
-        return {"tape": _list_level_runs(tables, plan), "code": dict(_compile_signatures(plan))}
+        return {"tape": _list_level_runs(tables, plan), "code": _compile_operators(plan)}
     except (MissingToolError, ImportError, NotCompilable) as error:
         return {"missing": f"No machine code here. {error}"}
 
@@ -57,34 +56,35 @@ def _list_level_runs(tables: Tables, plan: Plan) -> dict[str, Any]:
     return {"names": names, "ways": ways} | {name: array("i", column) for name, column in columns.items()}
 
 
-def collect_signatures(plan: Plan) -> dict[str, Signature]:
-    """The distinct signatures of a plan's rows, by a key such as "mul/0,1".
+def _compile_operators(plan: Plan) -> dict[str, dict[str, str]]:
+    """LLVM IR and assembly of each operator of a plan, by the pattern of its operands: a key such as "mul/0,1".
 
-    Operands are numbered, equal ones equally: x * x has the signature (mul, (0, 0)), x * y (mul, (0, 1)).
+    Operands are numbered, equal ones equally: x * x has the pattern 0,0, and x * y has 0,1.
     """
-    signatures: dict[str, Signature] = {}
+    code: dict[str, dict[str, str]] = {}
     for step in range(len(plan)):
         rule, operands = plan.rule(step), plan.operands(step)
         if rule is not None and len(operands) <= MOST_SHOWN:
             distinct = list(dict.fromkeys(operands))
-            numbered = tuple(map(distinct.index, operands))
-            signatures.setdefault(f"{rule.name}/{','.join(map(str, numbered))}", (rule, numbered))
-    return signatures
+            numbered = [distinct.index(operand) for operand in operands]
+            key = f"{rule.name}/{','.join(map(str, numbered))}"
+            if key not in code:
+                code[key] = _compile_operator(rule, numbered)
+    return code
 
 
-def _compile_signatures(plan: Plan) -> Iterator[tuple[str, dict[str, str]]]:
-    """For each signature its key, and the LLVM IR and assembly of a graph of that one operator, forward and reverse."""
+def _compile_operator(rule: Rule, numbered: Sequence[int]) -> dict[str, str]:
+    """The LLVM IR and assembly of a graph of one operator, forward and reverse; equal numbers are equal operands."""
     from ...engines import show_code
     from ...engines.llvm.compile import assembly
 
-    for key, (rule, numbered) in collect_signatures(plan).items():
-        with Graph.scratch():
-            leaves = [Variable(1.0) for _ in range(max(numbered, default=-1) + 1)]
-            node = rule(*(leaves[operand] for operand in numbered))
-            plan_of_one = Plan(CURRENT.tables, [node.row])
-            modules = show_code.forward_code(plan_of_one), show_code.reverse_code(plan_of_one, seeded=True)
-        llvm = "\n\n".join(str(module.function()) for module in modules)
-        yield key, {"llvm": llvm, "assembly": "\n".join(_strip_directives(assembly(str(module))) for module in modules)}
+    with Graph.scratch():
+        leaves = [Variable(1.0) for _ in range(max(numbered, default=-1) + 1)]
+        node = rule(*(leaves[operand] for operand in numbered))
+        plan = Plan(CURRENT.tables, [node.row])
+        modules = show_code.forward_code(plan), show_code.reverse_code(plan, seeded=True)
+    llvm = "\n\n".join(str(module.function()) for module in modules)
+    return {"llvm": llvm, "assembly": "\n".join(_strip_directives(assembly(str(module))) for module in modules)}
 
 
 def _strip_directives(text: str) -> str:

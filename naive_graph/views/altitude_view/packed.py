@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import chain
 from math import prod
 from typing import Any
@@ -71,12 +71,12 @@ class AltitudesPayload:
                 "isOwn": layer.title not in (INPUT, END),
                 "tensors": [self.number_of[tensor] for tensor in layer.tensors],
                 "weights": sum(tensor.size for tensor in layer.tensors if _tensor_kind(tensor) == "parameter"),
-                "picture": _tensors_for_page(layer.tensors, self.names, self.number_of),
-                "flow": None if layer.flow is None else _flow_for_page(layer.flow),
+                "picture": self._drawing_of(layer.tensors),
+                "flow": _flow_for_page(layer.flow),
             }
             for layer in subject.layers
         ]
-        header["flow"] = None if subject.flow is None else _flow_for_page(subject.flow)
+        header["flow"] = _flow_for_page(subject.flow)
         for name in ("sample", "label", "output", "loss"):
             header[name] = self.number_of.get(getattr(subject, name))
         header["samples"] = array("d", subject.samples.reshape(-1).tolist())
@@ -103,6 +103,19 @@ class AltitudesPayload:
             "order": order,
             "map": [high, wide],
         }
+
+    def _drawing_of(self, tensors: Sequence[TensorNode]) -> dict[str, Any]:
+        """The drawing of a layer's tensors; "ids" maps each box's id to the number of its tensor."""
+        sources = chain.from_iterable(tensor.sources for tensor in tensors)
+        part = {*tensors, *(source for source in sources if source in self.names)}
+        wishes = DrawOptions(values=False, grads=False, fold=False, most=MOST)
+        drawn = TensorDrawing(tensors, wishes, False, self.names, part)
+        described = drawn.scene()
+        described.scope_names = {}
+        for box in described.boxes:
+            box.scope, box.grid = (), None
+        ids = {f"tensor-{row}": self.number_of[node] for node, row in drawn.place.items()}
+        return {**drawing_for_page(described), "ids": ids}
 
     def _numbers(self, tables: Tables) -> dict[str, Any]:
         """The leaves' values; if the page cannot compute the graph, also all values and gradients of sample 0."""
@@ -140,24 +153,6 @@ def map_layout(node: TensorNode) -> tuple[list[int], int, int]:
     return axes, high, wide
 
 
-# --- drawings ---
-
-
-def _tensors_for_page(
-    tensors: Sequence[TensorNode], names: Mapping[TensorNode, str], number_of: Mapping[TensorNode, int]
-) -> dict[str, Any]:
-    """The drawing of a layer's tensors; "ids" maps each box's id to the number of its tensor."""
-    sources = chain.from_iterable(tensor.sources for tensor in tensors)
-    part = {*tensors, *(source for source in sources if source in names)}
-    drawn = TensorDrawing(tensors, DrawOptions(values=False, grads=False, fold=False, most=MOST), False, names, part)
-    described = drawn.scene()
-    described.scope_names = {}
-    for box in described.boxes:
-        box.scope, box.grid = (), None
-    ids = {f"tensor-{row}": number_of[node] for node, row in drawn.place.items()}
-    return {**drawing_for_page(described), "ids": ids}
-
-
-def _flow_for_page(flow: Any) -> dict[str, str]:
+def _flow_for_page(flow: Any) -> dict[str, str] | None:
     """The drawing of a dataflow: a box for each operator, and for each worker of a splitjoin."""
-    return drawing_for_page(flow_scene(flow, DrawOptions(fold=False, most=MOST)))
+    return flow and drawing_for_page(flow_scene(flow, DrawOptions(fold=False, most=MOST)))

@@ -35,14 +35,27 @@ def stepper_css() -> str:
 
 def page(walk: StepperPayload) -> str:
     """The HTML of the page that shows this walk."""
-    css = root_style() + stepper_css()
     full_script = f"{script()}\n{walk.live}\nstart({'{ rules, trainers }' if walk.live else ''});\n"
-    return read_asset("stepper/page.html").format(
+    return fill_page("stepper/page.html", walk.title, walk.blob, full_script, stepper_css())
+
+
+def fill_page(template: str, title: str, blob: bytes, full_script: str, css: str) -> str:
+    """A page that shows packed data by a script. template: an HTML file of the views."""
+    style = root_style() + css
+    return read_asset(template).format(
         language=translate_page_text("en"),  # a catalogue says which language it is
-        title=escape(walk.title),
-        walk=base64.b64encode(walk.blob).decode(),
+        title=escape(title),
+        blob=base64.b64encode(blob).decode(),
         dot=graphviz_code(),
         script=full_script,
-        style=css,
-        policy=csp_meta(full_script, style=css, dot=True),
+        style=style,
+        policy=csp_meta(full_script, style=style, dot=True),
+    )
+
+
+def page_frame(page: str, title: str, style: str) -> str:
+    """An <iframe> that holds a whole page. title: as HTML."""
+    return (
+        f'<iframe sandbox="allow-scripts" title="{title}" style="{style}; border:0" '
+        f'srcdoc="{escape(page, quote=True)}"></iframe>'
     )

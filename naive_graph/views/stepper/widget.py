@@ -19,7 +19,7 @@ from ...errors import DrawingError, MissingToolError, NodeError
 from ..assets import translate_page_text
 from ..drawing.picture import checked_path, graphviz_for_this_cell, save_atomically
 from ..steps.packing import StepperPayload
-from .page import page, script, stepper_css
+from .page import page, page_frame, script, stepper_css
 
 COUNT = "{count:,} steps."
 HOW = "To step through it, run this cell in a notebook (File, Trust Notebook), or save it: steps.save('walk.html')."
@@ -85,11 +85,9 @@ def preview_key(walk: StepperPayload) -> str:
 
 def embed_page(walk: StepperPayload, still: str) -> str:
     """The whole page in an <iframe>, used without anywidget; the static picture is behind it."""
-    return (
-        f'<div style="position:relative; min-height:680px">{still}<iframe sandbox="allow-scripts" title="stepper" '
-        'style="position:absolute; top:0; left:0; width:100%; height:100%; border:0; background:Canvas" '
-        f'srcdoc="{escape(page(walk), quote=True)}"></iframe></div>'
-    )
+    frame_style = "position:absolute; top:0; left:0; width:100%; height:100%; background:Canvas"
+    frame = page_frame(page(walk), "stepper", frame_style)
+    return f'<div style="position:relative; min-height:680px">{still}{frame}</div>'
 
 
 def _make_widget(walk: StepperPayload) -> Any:
