@@ -10,7 +10,6 @@ from __future__ import annotations
 import linecache
 import re
 from array import array
-from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -61,7 +60,7 @@ class PayloadBuilder:
         self.title = title or walk_title(self.casts)
 
     def walk(self) -> StepperPayload:
-        header: dict[str, Any] = {"title": self.title, "sweeps": True, "phases": [], **collect_translations()}
+        header: dict[str, Any] = {"title": self.title, **collect_translations()}
         header["casts"] = list(map(self._cast, self.casts))
         header |= self._pack_runs()
         header["signs"] = {name: operator_symbol(RULES[name]) for name in self.kinds if name in RULES}
@@ -117,11 +116,9 @@ class PayloadBuilder:
 
     def _cast(self, cast: Participants) -> dict[str, Any]:
         """The nodes of a plan, their rules and their drawing."""
-        plan, then, names = cast.plan, cast.then, {}
+        plan, then = cast.plan, cast.then
         kinds = [self.kinds.setdefault(then.kind(row), len(self.kinds)) for row in cast.rows]
-        for step, row in enumerate(cast.rows):
-            if (name := then.name(row)) is not None:
-                names[step] = name
+        names = {step: name for step, row in enumerate(cast.rows) if (name := then.name(row)) is not None}
         # A letter in a rule's formula must not be the name of a node.
         taken = set(names.values())
         free, last = ([letter for letter in letters if letter not in taken] for letters in (LETTERS, RESULTS))
@@ -135,7 +132,7 @@ class PayloadBuilder:
             "names": names,
             "titles": {step: cast.names[row] for step, row in enumerate(cast.rows) if row in cast.names},
             "targets": list(plan.targets),
-            "tensors": [] if not then.blocks else self._lowered_tensors(cast),
+            "tensors": _lowered_tensors(cast),
             "rules": _rule_formulas(cast, "".join(letters)),
             "letters": letters,
             "drawing": self._pack_drawing(cast),
@@ -159,25 +156,13 @@ class PayloadBuilder:
             programs.append({"first": first + 1, "lines": lines[first : first + MOST_LINES]})
         return programs
 
-    def _lowered_tensors(self, cast: Participants) -> list[list[Any]]:
-        """For each lowered tensor: its first and last row in the plan, its label and its equation."""
-        entries: dict[Any, list[Any]] = {}
-        rows = sorted(cast.rows)
-        for block in dict.fromkeys(cast.then.block(row) for row in rows):
-            if block is not None:
-                tensor = block.owner.tensor
-                ends = bisect_left(rows, block.first), bisect_left(rows, block.first + block.size)
-                entries[block] = [rows[ends[0]], rows[ends[1] - 1], tensor.label, tensor.equation()]
-        return list(entries.values())
-
     # --- drawings ---
 
     def _pack_drawing(self, cast: Participants) -> dict[str, Any] | None:
         """The graph, for dot to lay out in the page; if it is too large, a summary whose boxes hold similar nodes."""
-        scopes = cast.scopes()
         if not cast.is_there():
             return None
-        if len(cast.rows) <= (MOST_FOLDED if scopes else READABLE):
+        if len(cast.rows) <= (MOST_FOLDED if any(map(cast.then.scope, cast.rows)) else READABLE):
             return with_text_slots(drawing_for_page(cast.scene()))
         if len(cast.rows) > LARGEST:
             return None
@@ -233,6 +218,15 @@ def _split_into_columns(run: Run) -> tuple[dict[str, array[Any]], array[float], 
             if run.phase == TANGENT:
                 numbers.append(run.slopes.get(entry.row) or 0.0)
     return {"kinds": kinds, "steps": steps, "positions": positions}, numbers, untaken
+
+
+def _lowered_tensors(cast: Participants) -> list[list[Any]]:
+    """For each lowered tensor: its first and last row, its label and its equation."""
+    entries = []
+    for block in filter(None, dict.fromkeys(map(cast.then.block, sorted(cast.rows)))):
+        tensor = block.owner.tensor
+        entries.append([block.first, block.first + block.size - 1, tensor.label, tensor.equation()])
+    return entries
 
 
 def _rule_formulas(cast: Participants, letters: str) -> dict[str, dict[str, Any]]:

@@ -13,7 +13,7 @@ from ...core.origin import Origin
 from ...core.plan import Plan, ancestors
 from ...core.rules import Rule
 from ...core.sweep import Contributed, Enqueued, Event, Finished
-from ...core.tables import Scope, Tables, group_by_key
+from ...core.tables import Tables, group_by_key
 from ...graph.node_factory import CURRENT
 from ..drawing.draw import readable_scene
 from ..drawing.names import Alike, group_by_line, name_by_line, names_of
@@ -63,11 +63,6 @@ class Participants:
     def constants(self) -> set[int]:
         """The rows that no derivative flows to."""
         return {row for row, varies in zip(self.rows, self.plan.varies()) if not varies}
-
-    def scopes(self) -> list[Scope]:
-        """Every scope that a node was made in, in the order of their first node."""
-        distinct = dict.fromkeys(map(self.then.scope, sorted(self.rows))) if len(self.then.scopes) > 1 else {}
-        return [scope for scope in distinct if scope is not None]
 
     @cached_property
     def followers(self) -> tuple[array[int], array[int]]:
