@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import os
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from html import escape
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ...core.did_you_mean import Suggesting
+from ...core.number import whole
 from ...errors import DrawingError, MissingToolError, NodeError
 from ..assets import translate_page_text
 from ..drawing.picture import checked_path, graphviz_for_this_cell, save_atomically
@@ -25,7 +27,7 @@ COUNT = "{count:,} steps."
 HOW = "To step through it, run this cell in a notebook (File, Trust Notebook), or save it: steps.save('walk.html')."
 
 
-class RecordedWalk(Suggesting):
+class RecordedWalk(Suggesting, Sequence[Any]):
     """Recorded steps that a reader can go through in a browser."""
 
     _owner = "walk"
@@ -33,6 +35,23 @@ class RecordedWalk(Suggesting):
     def walk(self, title: str = "") -> StepperPayload:
         """The steps as a browser shows them."""
         raise NotImplementedError
+
+    def at(self, step_indices: Sequence[int]) -> Iterator[Any]:
+        """The steps with these indices, which must ascend."""
+        raise NotImplementedError
+
+    def __getitem__(self, place: Any) -> Any:
+        """A step by its number; a slice as a list of steps."""
+        chosen = range(len(self))[place]
+        if isinstance(chosen, int):
+            return next(self.at([chosen]))
+        steps_by_index = {step.index: step for step in self.at(sorted(chosen))}
+        return [steps_by_index[index] for index in chosen]
+
+    def table(self, first: int = 0, count: int = 60) -> str:
+        """The steps as lines of text."""
+        first, count = whole(first, "The first step"), whole(count, "The number of steps")
+        return "\n".join(f"{step.index:5}  {step.sentence}" for step in self[first : first + count])
 
     def save(self, path: str | os.PathLike[str], title: str = "") -> Path:
         """Write the walk as one HTML page that needs nothing else: no network, no Python."""

@@ -10,9 +10,10 @@ from __future__ import annotations
 import linecache
 import re
 from array import array
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any
 
 from ...core.progress import with_progress
@@ -77,9 +78,7 @@ class PayloadBuilder:
         runs = [run for run in self.runs if run.cast is cast]
         run = next((run for run in runs if run.phase == BACKWARD), runs[0])
         state = State()
-        state.begin(run)
-        for index in range(len(run) // 2 + 1):
-            state.take(run, index, run.entry(index))
+        deque(islice(state.replay(run), len(run) // 2 + 1), maxlen=0)
         return Picture(with_numbers(cast.still(), state.values, state.grads))
 
     # --- runs ---

@@ -76,7 +76,7 @@ def describe_firing(fired: Any, flow: Any) -> str:
     return f"{fired.operator} fires{times}. It takes {listed(fired.taken)}, and gives {listed(fired.given)}.{loss}"
 
 
-class Firings(RecordedWalk, Sequence[FiringStep]):
+class Firings(RecordedWalk):
     """All firings of a dataflow's run: `steps[12].streams`, `steps.save("walk.html")`; it shows itself in notebooks.
 
     flow: a dataflow whose method `watched(feed)` runs it and returns the first contents of its streams and all firings.
@@ -97,12 +97,8 @@ class Firings(RecordedWalk, Sequence[FiringStep]):
     def __len__(self) -> int:
         return 1 + len(self.fired)
 
-    def __getitem__(self, place: Any) -> Any:
-        """A step by its number; a slice as a list of steps."""
-        chosen = range(len(self))[place]
-        if isinstance(chosen, range):
-            return [self[index] for index in chosen]
-        return next(step for step in self if step.index == chosen)
+    def at(self, step_indices: Sequence[int]) -> Iterator[FiringStep]:
+        return (step for step in self if step.index in step_indices)
 
     def __iter__(self) -> Iterator[FiringStep]:
         streams = {name: deque(self.fed.get(name, ())) for name in self.flow.streams}
@@ -128,10 +124,6 @@ class Firings(RecordedWalk, Sequence[FiringStep]):
     def _pop_count(self, name: str) -> int:
         """How many entries of a stream its reader pops per firing."""
         return int(self.flow.streams[name].pop) if self.flow.of_numbers else 1
-
-    def table(self, first: int = 0, count: int = 60) -> str:
-        """The firings as lines of text."""
-        return "\n".join(f"{step.index:5}  {step.sentence}" for step in self[first : first + count])
 
     def __repr__(self) -> str:
         return f"<{len(self.fired):,} firings of {len(self.flow.operators)} operators>"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from .recording import BACKWARD, UPDATE, Entry, Participants, Run
@@ -36,6 +37,12 @@ class State:
         self.values, self.grads, self.terms = dict(run.values), {}, {}
         dependencies = cast.consumers if run.phase == BACKWARD else cast.operands
         self.waiting = {row: len(dependencies(row)) for row in cast.rows if not (self.back and row in cast.constants)}
+
+    def replay(self, run: Run) -> Iterator[tuple[Entry, list[int]]]:
+        """Go through a run: yields each event, once it is applied, and what `take` returns."""
+        self.begin(run)
+        for index, entry in enumerate(run):
+            yield entry, self.take(run, index, entry)
 
     def take(self, run: Run, index: int, entry: Entry) -> list[int]:
         """Apply one event; returns the rows whose count of missing inputs went down by one."""

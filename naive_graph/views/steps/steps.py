@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from collections import deque
 from collections.abc import Iterator, Sequence
-from typing import Any
 
-from ...core.number import whole
 from ...errors import NodeError
 from ...graph.nodes import Node, rows_of
 from ..stepper.widget import RecordedWalk
@@ -17,14 +15,7 @@ from .state import State
 from .step import Step, make_step
 
 
-def _last_full_run(starts: Sequence[tuple[Run, int]], index: int) -> int:
-    """The last run at `index` or before that resets the state: an update continues from the state before it."""
-    while index > 0 and starts[index][0].phase == UPDATE:
-        index -= 1
-    return max(0, index)
-
-
-class Steps(RecordedWalk, Sequence[Step]):
+class Steps(RecordedWalk):
     """All steps of a walk. `steps[12]`, `steps.find(...)`, `steps.save("walk.html")`; in a notebook it shows itself."""
 
     def __init__(self, runs: list[Run], title: str = "") -> None:
@@ -48,14 +39,6 @@ class Steps(RecordedWalk, Sequence[Step]):
             yield run, start
             start += len(run)
 
-    def __getitem__(self, place: Any) -> Any:
-        """A step by its number; a slice as a list of steps."""
-        if isinstance(place, slice):
-            places = range(*place.indices(len(self)))
-            steps_by_index = {step.index: step for step in self.at(sorted(places))}
-            return [steps_by_index[index] for index in places]
-        return next(self.at([range(len(self))[place]]))
-
     def __iter__(self) -> Iterator[Step]:
         return self.at(range(len(self)))
 
@@ -64,27 +47,27 @@ class Steps(RecordedWalk, Sequence[Step]):
         return (step for step, _ in self.states(step_indices))
 
     def states(self, step_indices: Sequence[int]) -> Iterator[tuple[Step, State]]:
-        """The steps with these ascending indices, each with the state after it: one object, updated in place.
+        """The steps with these ascending indices, each with the state after it, which is updated in place.
 
-        Earlier runs are skipped, back to the last one that resets the state.
+        Earlier runs are skipped, back to the last one that resets the state: an update continues from it.
         """
-        starts, state = list(self._starts()), State()
-        needed = set[int]()
-        for run_index, (run, start) in enumerate(starts):
-            if bisect_left(step_indices, start) < bisect_left(step_indices, start + len(run)):
-                needed.update(range(_last_full_run(starts, run_index), run_index + 1))
         remaining = iter(step_indices)
         target_index = next(remaining, None)
-        for run, start in (starts[needed_run] for needed_run in sorted(needed)):
-            state.begin(run)
-            for index in range(start, start + len(run)):
-                if target_index is None:
-                    return
-                entry = run.entry(index - start)
-                changed = state.take(run, index - start, entry)
-                if index == target_index:
-                    yield make_step(index, run, entry, state, changed), state
-                    target_index = next(remaining, None)
+        since_reset: list[Run] = []
+        for run, start in self._starts():
+            if run.phase != UPDATE:
+                since_reset = []
+            if target_index is not None and target_index < start + len(run):
+                state = State()
+                for earlier in since_reset:
+                    deque(state.replay(earlier), maxlen=0)
+                for index, (entry, changed) in enumerate(state.replay(run), start):
+                    if index == target_index:
+                        yield make_step(index, run, entry, state, changed), state
+                        target_index = next(remaining, None)
+                        if target_index is None:
+                            return
+            since_reset.append(run)
 
     def find(
         self,
@@ -122,12 +105,6 @@ class Steps(RecordedWalk, Sequence[Step]):
                 if finite is None or entry.is_finite() == finite:
                     matching.append(index)
         return list(self.at(matching))
-
-    def table(self, first: int = 0, count: int = 60) -> str:
-        """The steps as lines of text."""
-        first, count = whole(first, "The first step"), whole(count, "The number of steps")
-        steps = self.at(range(len(self))[first : first + count])
-        return "\n".join(f"{step.index:5}  {step.sentence}" for step in steps)
 
     def walk(self, title: str = "") -> StepperPayload:
         return PayloadBuilder(self.runs, title or self.title).walk()
