@@ -23,6 +23,7 @@ class NaiveGraphError(Exception):
     """
 
     words: Callable[[str], str] = staticmethod(str)  # replaced by a translator of messages in another language
+    texts: Callable[[], dict[str, str]] = staticmethod(dict)  # its catalogue in the current language
 
     def __str__(self) -> str:
         return self.words(super().__str__())

@@ -82,7 +82,14 @@ def use_language(language: str) -> Iterator[None]:
         os.environ.update({} if before is None else {"NAIVE_GRAPH_LANGUAGE": before})
 
 
+def current_texts() -> dict[str, str]:
+    """The translations of messages and of texts of pages into the current language, by text; none into English."""
+    language = os.environ.get("NAIVE_GRAPH_LANGUAGE") and current_language()
+    return message_catalogue(language).texts if language else {}
+
+
 NaiveGraphError.words = staticmethod(translate)  # a hook: errors translate their message when it is shown
+NaiveGraphError.texts = staticmethod(current_texts)  # another: views, which are below, translate their pages
 
 
 @cache

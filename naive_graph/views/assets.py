@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 from html import escape
-from itertools import chain
 from pathlib import Path
 
 from ..errors import NaiveGraphError
 from .theme import LAYOUT, page_style
 
 HERE = Path(__file__).parent
-# Where a script has a text that a reader sees: `spoken("text")`, `button(name, "text")`, a constant such as
-# COUNTED = "text", and the lists of keys, speeds and levels of the stepper.
-TRANSLATABLE = re.compile(
-    r'spoken\("([^"]+)"|button\((?=[^,]+, "([^"]+)")|CO[A-Z]+ED = "([^"]+)"|(?:KEYS|SPEEDS|LEVELS) = ([\[{].*?[\]}]);',
-    re.DOTALL,
-)
 PAGE = "page | "  # prefix of page texts in a catalogue of translations: a short word may mean another thing elsewhere
 
 
@@ -44,13 +36,10 @@ def root_style() -> str:
 
 def translate_page_text(text: str) -> str:
     """Translate a text of a page into the chosen language; unchanged if the catalogue lacks it."""
-    return NaiveGraphError.words(PAGE + text).removeprefix(PAGE)
+    return NaiveGraphError.texts().get(PAGE + text, text)
 
 
-def script_texts(*names: str) -> list[str]:
-    """All translatable texts in these scripts, sorted; keys such as "g" and "Home  End" are left out."""
-    phrases = set()
-    for name in names:
-        for text in chain.from_iterable(TRANSLATABLE.findall(read_asset(name))):
-            phrases.update(re.findall(r'"([^"]+)"', text) if text[:1] in ("[", "{") else [text])
-    return sorted(phrase for phrase in phrases if re.search("[a-z]{2}", phrase) and "  " not in phrase)
+def page_translations() -> dict[str, str]:
+    """All texts of pages that have a translation into the chosen language, by text."""
+    texts = NaiveGraphError.texts().items()
+    return {text.removeprefix(PAGE): translation for text, translation in texts if text.startswith(PAGE)}

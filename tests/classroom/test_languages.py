@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from html import unescape
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +27,9 @@ from naive_graph.classroom.lessons import lessons_of_the_package, notebook_bytes
 from naive_graph.classroom.notebook import check, hint, predict
 from naive_graph.cli.main import main
 from naive_graph.errors import LessonError, NaiveGraphError
-from naive_graph.views.assets import PAGE, script_texts
+from naive_graph.views.assets import PAGE, read_asset
 from naive_graph.views.stepper.page import page
 from naive_graph.views.stepper.widget import COUNT, HOW
-from naive_graph.views.steps.columns import SPEAKING
 from naive_graph.views.steps.describe import WORDS
 from naive_graph.views.steps.packing import unpack_blob
 
@@ -278,11 +278,28 @@ def test_a_language_is_known_by_its_code_or_by_the_name_of_a_locale(code: str, m
 # --- the stepper ------------------------------------------------------------------
 
 
+# Where a script has a text that a reader sees: `spoken("text")`, `button(name, "text")`, a constant such as
+# COUNTED = "text", and the lists of keys, speeds and levels of the stepper.
+TRANSLATABLE = re.compile(
+    r'spoken\("([^"]+)"|button\((?=[^,]+, "([^"]+)")|CO[A-Z]+ED = "([^"]+)"|(?:KEYS|SPEEDS|LEVELS) = ([\[{].*?[\]}]);',
+    re.DOTALL,
+)
+SPEAKING = ("drawing/controls", *(f"stepper/{name}" for name in ("stepper", "panel", "sweeps", "words", "columns")))
+
+
+def script_texts() -> list[str]:
+    """The texts in the stepper's scripts that a reader sees; keys such as "g" and "Home  End" are left out."""
+    phrases = set()
+    for name in SPEAKING:
+        for text in chain.from_iterable(TRANSLATABLE.findall(read_asset(f"{name}.js"))):
+            phrases.update(re.findall(r'"([^"]+)"', text) if text[:1] in ("[", "{") else [text])
+    return sorted(phrase for phrase in phrases if re.search("[a-z]{2}", phrase) and "  " not in phrase)
+
+
 def of_the_stepper() -> list[str]:
     views = Path(language.__file__).parents[1] / "views"
     written = "\n".join(file.read_text("utf-8") for file in views.rglob("*.py"))
-    scripts = script_texts("drawing/controls.js", *(f"stepper/{name}.js" for name in SPEAKING))
-    return [*WORDS.values(), *scripts, *re.findall(r"""in_words\(["'](.+?)["']\)""", written), COUNT, HOW]
+    return [*WORDS.values(), *script_texts(), *re.findall(r"""in_words\(["'](.+?)["']\)""", written), COUNT, HOW]
 
 
 @every_language

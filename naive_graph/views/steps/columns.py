@@ -18,7 +18,7 @@ from typing import Any
 
 from ...core.progress import with_progress
 from ...core.rules import RULES
-from ..assets import script_texts, translate_page_text
+from ..assets import page_translations, translate_page_text
 from ..drawing.draw import LARGEST
 from ..drawing.live_graph import rules_to_javascript
 from ..drawing.picture import Picture
@@ -33,18 +33,9 @@ from .packing import StepperPayload, pack_blob
 from .recording import BACKWARD, FORWARD, KINDS, TANGENT, UPDATE, Participants, Run
 from .state import State
 
-SPEAKING = ("stepper", "panel", "sweeps", "words", "columns")  # the scripts that have texts for readers
 MOST_FOLDED = 5000  # nodes of the largest graph that is drawn whole if it has scopes to fold
 MOST_LINES = 400  # lines that are sent of each file of the learner's program
 LETTERS, RESULTS = "abcdeghkpqrsuvwαβγδεζηθ", "yztω"  # of a rule's formula: for operands, and for the result
-
-
-def collect_translations() -> dict[str, dict[str, str]]:
-    """Texts for the page: word templates of the sentences, and translations of the scripts' own texts ("tongue")."""
-    words = {name: translate_page_text(text) for name, text in describe.WORDS.items()}
-    texts = script_texts("drawing/controls.js", *(f"stepper/{name}.js" for name in SPEAKING))
-    tongue = {text: translated for text in texts if (translated := translate_page_text(text)) != text}
-    return {"words": words, "tongue": tongue}
 
 
 class PayloadBuilder:
@@ -61,7 +52,8 @@ class PayloadBuilder:
         self.title = title or walk_title(self.casts)
 
     def walk(self) -> StepperPayload:
-        header: dict[str, Any] = {"title": self.title, **collect_translations()}
+        header: dict[str, Any] = {"title": self.title, "tongue": page_translations()}
+        header["words"] = {name: translate_page_text(text) for name, text in describe.WORDS.items()}
         header["casts"] = list(map(self._cast, self.casts))
         header |= self._pack_runs()
         header["signs"] = {name: operator_symbol(RULES[name]) for name in self.kinds if name in RULES}
