@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from spoken import spoken
+from unpacking import unpack_blob
 
 from naive_graph import Graph, History, step
 from naive_graph.classroom import language
@@ -31,7 +32,6 @@ from naive_graph.views.assets import PAGE, read_asset
 from naive_graph.views.stepper.page import page
 from naive_graph.views.stepper.widget import COUNT, HOW
 from naive_graph.views.steps.describe import WORDS
-from naive_graph.views.steps.packing import unpack_blob
 
 FOLDER = lessons_of_the_package()[0].parent
 LESSONS = [

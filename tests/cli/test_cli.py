@@ -9,10 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from unpacking import unpack_blob
 
 from naive_graph import Graph, __version__
 from naive_graph.cli.main import main
-from naive_graph.views.steps.packing import unpack_blob
 
 WALK = "log((x - 7)**2 + 10)"
 

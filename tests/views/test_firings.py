@@ -5,13 +5,13 @@ from collections import deque
 
 import numpy as np
 import pytest
+from unpacking import unpack_blob
 
 from naive_graph import Sequential, draw, step
 from naive_graph.errors import SequentialError, ShapeError
 from naive_graph.sequential import Activation, Composite, Dense, expand
 from naive_graph.sequential.sdf_runtime import NetworkMachine, firings
 from naive_graph.views.steps.firings import brief
-from naive_graph.views.steps.packing import unpack_blob
 
 NETWORK = Sequential([Dense(3), Activation("relu"), Dense(2)], 4, initializer="glorotUniform")
 FEED = {"data": [[1.0, 2.0, 3.0, 4.0], [0.0, 1.0, 0.0, -1.0]], "label": [[1.0, 0.0], [0.0, 1.0]]}

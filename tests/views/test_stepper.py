@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from unpacking import unpack_blob
 
 from naive_graph import Graph, Variable, record, scope, step
 from naive_graph.core.tables import CONSTANT
 from naive_graph.views import Steps
 from naive_graph.views.stepper.page import page
 from naive_graph.views.stepper.widget import embed_page
-from naive_graph.views.steps.packing import unpack_blob
 from naive_graph.views.theme import format_number
 
 HOSTILE = "权重</script><img src=x onerror=alert(1)>&lt;\u2028"

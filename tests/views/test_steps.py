@@ -7,6 +7,7 @@ import pytest
 from graphs import any_graph, build, snapshot, tame
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from unpacking import unpack_blob
 
 from naive_graph import Constant, Graph, PlaceHolder, Variable, gradients, record, scope, step, tangent, where
 from naive_graph.core.plan import absorbed_by
@@ -16,7 +17,6 @@ from naive_graph.graph.node_factory import CURRENT
 from naive_graph.views import Steps
 from naive_graph.views.steps.describe import rule_tex
 from naive_graph.views.steps.mathml import mathml
-from naive_graph.views.steps.packing import unpack_blob
 from naive_graph.views.steps.recording import KINDS
 from naive_graph.views.steps.state import State
 
@@ -598,7 +598,7 @@ def test_a_partial_that_only_takes_numbers_does_not_stop_a_walk():
     from naive_graph.core.rules import RULES
 
     rounded = operator("rounded_for_a_walk", lambda a: float(round(a)), [lambda a, y: float(a) * 0.0])
-    assert rule_tex(RULES["rounded_for_a_walk"], 1)[1] == [r"\frac{d y}{d a}"]
+    assert rule_tex(RULES["rounded_for_a_walk"], 1)[1] == [r"∂ y / ∂ a = \frac{d y}{d a}"]
     assert len(unpack_blob(step(rounded(Variable(2.4))).walk().blob)[0]["casts"]) == 1
     del RULES["rounded_for_a_walk"]
 

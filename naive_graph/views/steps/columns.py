@@ -227,8 +227,7 @@ def _rule_formulas(cast: Participants, letters: str) -> dict[str, dict[str, Any]
         key = "" if rule is None else f"{rule.name}/{end - start}"
         if rule is not None and key not in rules:
             value_tex, partials = describe.rule_tex(rule, end - start, letters[:-1], letters[-1])
-            names = describe.letters_of(end - start, letters[:-1])
-            shown = [mathml(f"∂ {letters[-1]} / ∂ {name} = {partial}") for name, partial in zip(names, partials[:8])]
+            shown = list(map(mathml, partials[:8]))
             rules[key] = {"value": mathml(value_tex), "partials": shown, "infix": rule.infix}
     return rules
 

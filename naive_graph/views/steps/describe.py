@@ -139,19 +139,14 @@ def _make_sentence(run: Run, entry: Entry, values: dict[int, float]) -> str:
 # --- rules in TeX ---------------------------------------------------------------
 
 
-def letters_of(count: int, letters: str = "abcdefgh") -> list[str]:
-    """A letter for each operand; numbered ones for many."""
-    if count <= len(letters):
-        return list(letters[:count])
-    return [f"{letters[0]}_{{{index + 1}}}" for index in range(count)]
-
-
 def rule_tex(rule: Rule, count: int, letters: str = "abcdefgh", y: str = "y") -> tuple[str, list[str]]:
-    """The rule over letters, and its partial for each position.
+    """The rule as an equation over letters, and one for its partial at each position; many operands are numbered.
 
     If a learner's partials can only be called with numbers, all of them are shown as dy/da, dy/db, ...
     """
-    names = letters_of(count, letters)
+    names = list(letters[:count])
+    if count > len(letters):
+        names = [f"{letters[0]}_{{{index + 1}}}" for index in range(count)]
     symbols, result = [FormulaText(letter, 5, TEX) for letter in names], FormulaText(y, 5, TEX)
     formula = rule(*symbols)
     try:
@@ -160,4 +155,4 @@ def rule_tex(rule: Rule, count: int, letters: str = "abcdefgh", y: str = "y") ->
         partial_texts = ["0" if partial is None else str(partial) for partial in short]
     except Exception:  # whatever a learner's function does when it meets letters
         partial_texts = [rf"\frac{{d {y}}}{{d {name}}}" for name in names]
-    return f"{y} = {formula}", partial_texts
+    return f"{y} = {formula}", [f"∂ {y} / ∂ {name} = {text}" for name, text in zip(names, partial_texts)]

@@ -45,10 +45,3 @@ def pack_blob(header: dict[str, Any]) -> bytes:
     )
     text += b" " * (-len(text) % WORD)
     return zlib.compress(len(text).to_bytes(WORD, "little") + text + bytes(body), 6)
-
-
-def unpack_blob(blob: bytes) -> tuple[dict[str, Any], bytes]:
-    """The header of a blob, and its columns."""
-    content = zlib.decompress(blob)
-    end = WORD + int.from_bytes(content[:WORD], "little")
-    return json.loads(content[WORD:end]), content[end:]

@@ -36,7 +36,7 @@ class Recorder:
 
     def __init__(self) -> None:
         self.runs: list[Run] = []
-        self.casts: dict[int, Participants] = {}  # by the id of their plan
+        self.casts: dict[Plan, Participants] = {}
         self.iteration = 0
         self.leaves: dict[int, float] = {}  # the leaves' values in the last forward sweep
         self.was_differentiated = False
@@ -109,12 +109,11 @@ class Recorder:
         return run
 
     def _cast(self, plan: Plan) -> Participants:
-        cast = self.casts.get(id(plan))
-        if cast is None or cast.plan is not plan:
-            cast = self.casts[id(plan)] = Participants(CURRENT.tables, plan)
+        if plan not in self.casts:
+            self.casts[plan] = Participants(CURRENT.tables, plan)
             if self.runs and self.runs[-1].cast.tables is not CURRENT.tables:
                 self.leaves = {}  # a new graph: its rows are other nodes
-        return cast
+        return self.casts[plan]
 
 
 @contextmanager

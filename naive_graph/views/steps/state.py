@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -15,7 +14,7 @@ class State:
 
     values: dict[int, float] = field(default_factory=dict)
     grads: dict[int, float] = field(default_factory=dict)  # gradients so far; of a tangent run the tangents
-    queue: OrderedDict[int, None] = field(default_factory=OrderedDict)  # ready rows, as they were enqueued
+    queue: dict[int, None] = field(default_factory=dict)  # ready rows, as they were enqueued
     waiting: dict[int, int] = field(default_factory=dict)  # operands (forward) or uses (backward) still to come
     terms: dict[int, list[int]] = field(default_factory=dict)  # by row: the indices of its contributions in the run
     served: set[int] = field(default_factory=set)  # operand positions that the acting row of a reverse sweep served
@@ -31,7 +30,7 @@ class State:
     def begin(self, run: Run) -> None:
         """Reset for a new run: clear what it will compute."""
         cast = run.cast
-        self.queue, self.served, self.back = OrderedDict(), set(), cast if run.phase == BACKWARD else None
+        self.queue, self.served, self.back = {}, set(), cast if run.phase == BACKWARD else None
         if run.phase == UPDATE:
             return
         self.values, self.grads, self.terms = dict(run.values), {}, {}
