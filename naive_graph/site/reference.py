@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import builtins
+import os
 import re
 import sys
 from collections.abc import Collection, Iterable, Iterator
+from importlib import import_module
 from typing import Any
 
 from ..core.did_you_mean import OWNERS, names_elsewhere
 from ..core.lazy_exports import public_names
-from ..core.rules import Rule
 from .api_entry import PACKAGE, TABLE, PublicName
 from .markdown import Links
 
@@ -20,19 +20,16 @@ def group_public_names() -> dict[str, list[PublicName]]:
 
     The last one has classes that no name exports: functions take or return their instances.
     """
-    things = public_names(PACKAGE)
+    things = _public_names_of(PACKAGE)
     del things["NaiveGraphError"]  # listed among the errors
-    things |= {name: getattr(sys.modules[PACKAGE], name) for name in TABLE["among_functions"]}
     guide = re.findall(r"^    (?!naive_graph)(.{16})(.*\n)", sys.modules[PACKAGE].__doc__ or "", re.MULTILINE)
     homes: dict[str, str] = {}
     for title, names in guide:
         homes |= {name: title.strip() for name in re.findall(r"\w+", names) if name in things}
     by_group: dict[str, list[PublicName]] = {title: [] for title in homes.values()}
-    for name, thing in things.items():
-        homes.setdefault(name, _group_of(thing, homes, things))
-    for name, thing in things.items():
-        if homes[name] in by_group:
-            by_group[homes[name]].append(PublicName("", name, thing))
+    for name, thing in things.items():  # what the help does not list stands with what is nearest in the package
+        near = name if name in homes else max(homes, key=lambda listed: len(_common_path(thing, things[listed])))
+        by_group[homes[near]].append(PublicName("", name, thing))
     for room in TABLE["rooms"]:
         members = _public_names_of(f"{PACKAGE}.{room}").items()
         new = [(name, thing) for name, thing in members if thing is not things.get(name) and callable(thing)]
@@ -49,11 +46,15 @@ def group_public_names() -> dict[str, list[PublicName]]:
     return by_group
 
 
-def _public_names_of(name: str) -> dict[str, Any]:
-    """The public names of a subpackage, with those that shadow builtins, which `import *` leaves out."""
-    names, room = public_names(name), sys.modules[name]
-    shadowing = [builtin for builtin in dir(builtins) if builtin[0] != "_" and hasattr(room, builtin)]
-    return names | {builtin: getattr(room, builtin) for builtin in shadowing}
+def _common_path(*things: Any) -> str:
+    return os.path.commonprefix([thing.__module__ for thing in things])
+
+
+def _public_names_of(package: str) -> dict[str, Any]:
+    """The public names of a package, with those that `import *` leaves out, such as `abs`."""
+    room = import_module(package)
+    things = {name: getattr(room, name) for name in (*public_names(package), *dir(room)) if name[0] != "_"}
+    return {name: thing for name, thing in things.items() if getattr(thing, "__module__", "").startswith(PACKAGE)}
 
 
 def search_entries(entries: Iterable[PublicName], links: Links) -> Iterator[tuple[str, str, str]]:
@@ -82,14 +83,3 @@ def _page_of_advice(advice: str, links: Links, members: Collection[str]) -> str:
         if owner in links:
             return links[owner] + f"#{member}" * (f"{owner}.{member}" in members)
     return "index.html"
-
-
-def _group_of(thing: Any, homes: dict[str, str], things: dict[str, Any]) -> str:
-    """The group of a name that the help does not list: that of names in its module, or else in its subpackage."""
-    if isinstance(thing, Rule) or (not isinstance(thing, type) and thing.__module__.startswith(f"{PACKAGE}.core")):
-        return "functions"
-    near = [name for name in homes if things[name].__module__ == thing.__module__]
-    if near:
-        return homes[near[0]]
-    room = [name for name in homes if things[name].__module__.split(".")[:2] == thing.__module__.split(".")[:2]]
-    return homes[room[-1]] if room else ""
