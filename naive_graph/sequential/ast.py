@@ -1,32 +1,36 @@
 """Syntax tree of the sequential language: statements, layers, arguments and expressions.
 
-Names and expressions know their line and column. str() of a node is its source
-text, laid out in one way.
+Names are tokens, which know their line and column, as expressions do. str() of a node is its source text, laid out in
+one way. The parser makes a node of each rule of the grammar that has the name of its class.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
+from ..core.optional_deps import door
+
+with door("The sequential language needs", "sequential"):
+    from lark.ast_utils import AsList, Ast
+
+Name = Any  # lark's Token: a text that knows its line and column
 BINDS = {"plus": 1, "minus": 1, "times": 2, "divide": 2, "neg": 3}  # operator precedence; other kinds are atoms
 SIGNS = {"plus": " + ", "minus": " - ", "times": "*", "divide": "/"}
 
 
+@dataclass(eq=False)
 class ParsedExpression:
     """An expression: a number, string, name, tuple or calculation, with its position. Equal if its text is equal.
 
     value: None until it is evaluated, or if that is impossible.
     """
 
-    __slots__ = ("column", "kind", "line", "parts", "value")
-
-    def __init__(self, kind: str, parts: tuple[Any, ...], value: Any, line: int, column: int) -> None:
-        self.kind = kind
-        self.parts = parts  # operands; of a number, string or name, its source text
-        self.value = value
-        self.line = line
-        self.column = column
+    kind: str
+    parts: tuple[Any, ...]  # operands; of a number, string or name, its token
+    line: int
+    column: int
+    value: Any = None
 
     def __str__(self) -> str:
         """The source text, with only the brackets needed. Not recursive, so deep nesting cannot overflow the stack."""
@@ -37,7 +41,7 @@ class ParsedExpression:
             if isinstance(node, str):
                 pieces.append(node)
             elif node.kind in ("number", "string", "name"):
-                pieces.append(node.parts[0])
+                waiting += node.parts
             elif node.kind == "tuple":
                 commas = [piece for part in node.parts for piece in (part, ", ")][:-1]
                 waiting += reversed(["(", *commas, *[","] * (len(node.parts) == 1), ")"])
@@ -59,38 +63,23 @@ class ParsedExpression:
     def __hash__(self) -> int:
         return hash(str(self))
 
-    def __repr__(self) -> str:
-        return f"<Expression {self}>"
-
 
 @dataclass(frozen=True)
-class LocatedName:
-    """A name with its position; comparison ignores the position."""
-
-    text: str
-    line: int = field(compare=False)
-    column: int = field(compare=False)
-
-    def __str__(self) -> str:
-        return self.text
-
-
-@dataclass(frozen=True)
-class Argument:
+class Argument(Ast):
     """An argument of a layer or network, positional or named."""
 
+    name: Name | None
     value: ParsedExpression
-    name: LocatedName | None = None
 
     def __str__(self) -> str:
         return f"{self.name}={self.value}" if self.name else str(self.value)
 
 
 @dataclass(frozen=True)
-class LayerStatement:
+class LayerStatement(Ast):
     """`add Dense(3, 0);`"""
 
-    name: LocatedName
+    name: Name
     arguments: tuple[Argument, ...]
 
     def __str__(self) -> str:
@@ -98,35 +87,35 @@ class LayerStatement:
 
 
 @dataclass(frozen=True)
-class StreamDeclaration:
+class StreamDeclaration(Ast):
     """`stream<double x> data, label;`"""
 
-    fields: tuple[tuple[LocatedName, LocatedName], ...]  # type and name
-    names: tuple[LocatedName, ...]
+    fields: tuple[tuple[Name, Name], ...]  # type and name
+    names: tuple[Name, ...]
 
     def __str__(self) -> str:
         fields = ", ".join(f"{kind} {name}" for kind, name in self.fields)
-        return f"stream<{fields}> {', '.join(map(str, self.names))};"
+        return f"stream<{fields}> {', '.join(self.names)};"
 
 
 @dataclass(frozen=True)
-class ConstantDeclaration:
+class ConstantDeclaration(Ast):
     """`int units = 3, twice = 2*units;`"""
 
-    type: LocatedName
-    constants: tuple[tuple[LocatedName, ParsedExpression], ...]
+    type: Name
+    constants: tuple[tuple[Name, ParsedExpression], ...]
 
     def __str__(self) -> str:
         return f"{self.type} {', '.join(f'{name} = {value}' for name, value in self.constants)};"
 
 
 @dataclass(frozen=True)
-class SequentialStatement:
+class SequentialStatement(Ast):
     """`result = sequential (data, label) (arguments) { layers };`"""
 
-    result: LocatedName
-    data: LocatedName
-    labels: LocatedName
+    result: Name
+    data: Name
+    labels: Name
     arguments: tuple[Argument, ...]
     layers: tuple[LayerStatement, ...]
 
@@ -139,10 +128,10 @@ Statement = StreamDeclaration | ConstantDeclaration | SequentialStatement
 
 
 @dataclass(frozen=True)
-class CompositeStatement:
+class CompositeStatement(Ast):
     """`composite Main() { statements }`"""
 
-    name: LocatedName
+    name: Name
     statements: tuple[Statement, ...]
 
     def __str__(self) -> str:
@@ -151,10 +140,10 @@ class CompositeStatement:
 
 
 @dataclass(frozen=True)
-class ProgramTree:
+class ProgramTree(Ast, AsList):
     """A whole program. Its str() parses to an equal tree."""
 
-    items: tuple[Statement | CompositeStatement, ...]
+    items: list[Statement | CompositeStatement]
 
     @property
     def statements(self) -> list[Statement]:

@@ -20,7 +20,7 @@ from typing import Any
 
 from ..core.did_you_mean import suggest
 from ..errors import SequentialError, SequentialWarning
-from .ast import Argument, LayerStatement, LocatedName, ProgramTree, SequentialStatement, StreamDeclaration
+from .ast import Argument, LayerStatement, Name, ProgramTree, SequentialStatement, StreamDeclaration
 from .composite import Composite
 from .layer_args import bind
 from .layers import LAYERS, Layer
@@ -82,7 +82,7 @@ def parse(text: str) -> ParsedProgram:
     [<1: Dense(3), (4,) to (3,)>]
     """
     parsed = ParsedText(text)
-    declared: dict[str, LocatedName] = {}
+    declared: dict[str, Name] = {}
     networks: dict[str, Sequential] = {}
     for statement in parsed.tree.statements if parsed.tree else ():
         with parsed.collect_errors():
@@ -95,40 +95,40 @@ def parse(text: str) -> ParsedProgram:
     return ParsedProgram(parsed.tree, networks)
 
 
-def _declare_streams(statement: StreamDeclaration, declared: dict[str, LocatedName], parsed: ParsedText) -> None:
+def _declare_streams(statement: StreamDeclaration, declared: dict[str, Name], parsed: ParsedText) -> None:
     kind, _ = statement.fields[0]
     if len(statement.fields) > 1:
         raise error_at(statement.fields[1][0], "BAD_TYPE", "a stream has one field, as in stream<double x>.")
-    if kind.text != "double":
+    if kind != "double":
         raise error_at(kind, "BAD_TYPE", f"a stream carries doubles, not {kind}: stream<double x>.")
     constants = {
         constant.name for constant in parsed.constants.values() if constant.name.line <= statement.names[0].line
     }
     for name in statement.names:
-        if name.text in declared or name in constants:
-            raise error_at(name, "DUPLICATE_NAME", "it is declared twice. Take one away.", name.text)
-        declared[name.text] = name
+        if name in declared or name in constants:
+            raise error_at(name, "DUPLICATE_NAME", "it is declared twice. Take one away.", name)
+        declared[name] = name
 
 
 def _make_network(
     statement: SequentialStatement,
-    declared: dict[str, LocatedName],
+    declared: dict[str, Name],
     networks: dict[str, Sequential],
     parsed: ParsedText,
 ) -> None:
     """Build the network of a statement, or collect its errors; may raise the last of them."""
     result, data, labels = statement.result, statement.data, statement.labels
     for name in (result, data, labels):
-        if name.text not in declared:
-            meant = suggest(name.text, declared, " (did you mean {})")
+        if name not in declared:
+            meant = suggest(name, declared, " (did you mean {})")
             says = f"declare it: stream<double x> {name};"
             parsed.add(error_at(name, "UNDECLARED_STREAM", says, f"{name}{meant}"))
-    if result.text in (*networks, data.text, labels.text):
+    if result in (*networks, data, labels):
         says = "another network writes it, or this one reads it."
-        parsed.add(error_at(result, "DUPLICATE_NAME", says, result.text))
-    elif labels.text == data.text:
+        parsed.add(error_at(result, "DUPLICATE_NAME", says, result))
+    elif labels == data:
         says = "the network would read data and labels from one stream. Give the labels a stream of their own."
-        parsed.add(error_at(labels, "DUPLICATE_NAME", says, labels.text))
+        parsed.add(error_at(labels, "DUPLICATE_NAME", says, labels))
     layers: list[Layer] = []
     for layer in statement.layers:
         with parsed.collect_errors():
@@ -141,12 +141,12 @@ def _make_network(
         if len(layers) < len(statement.layers):
             bind(WHO, TRAINING, positional, named)
             return
-        streams = Streams(result.text, data.text, labels.text)
+        streams = Streams(str(result), str(data), str(labels))
         streams = streams if len(set(streams)) == 3 else Streams()  # equal names were reported above
         with warnings.catch_warnings():
             if parsed.mistakes:
                 warnings.simplefilter("ignore", SequentialWarning)
-            networks[result.text] = Sequential.of(layers, positional, named, streams, pipelined=True)
+            networks[str(result)] = Sequential.of(layers, positional, named, streams, pipelined=True)
     except SequentialError as error:
         # schedule() names batch_size, which may be given by position: it is the third argument.
         argument = 2 if error.argument == "batch_size" and len(positional) > 2 else error.argument
@@ -158,13 +158,13 @@ def _make_network(
 
 def _make_layer(statement: LayerStatement) -> Layer:
     name = statement.name
-    if name.text not in LAYERS:
-        meant = suggest(name.text, LAYERS, " (did you mean {})")
-        alone = " Dense lays what it is given in a row by itself." * (name.text == "Flatten")
+    if name not in LAYERS:
+        meant = suggest(name, LAYERS, " (did you mean {})")
+        alone = " Dense lays what it is given in a row by itself." * (name == "Flatten")
         raise error_at(name, "UNKNOWN_LAYER", f"there are {', '.join(LAYERS)}.{alone}", f"{name}{meant}")
     positional, named = _split_arguments(statement.arguments)
     try:
-        return LAYERS[name.text](*positional, **named)
+        return LAYERS[name](*positional, **named)
     except SequentialError as error:
         node = _find_argument(statement.arguments, error.argument) or name
         raise error.at(node.line, node.column) from None
@@ -173,10 +173,10 @@ def _make_layer(statement: LayerStatement) -> Layer:
 def _split_arguments(arguments: tuple[Argument, ...]) -> tuple[list[Any], dict[str, Any]]:
     named: dict[str, Any] = {}
     for parameter in arguments:
-        if parameter.name and parameter.name.text in named:
-            raise error_at(parameter.name, "DUPLICATE_ARG", "it is given twice. Keep one.", parameter.name.text)
+        if parameter.name and parameter.name in named:
+            raise error_at(parameter.name, "DUPLICATE_ARG", "it is given twice. Keep one.", parameter.name)
         if parameter.name:
-            named[parameter.name.text] = parameter.value.value
+            named[parameter.name] = parameter.value.value
     return [argument.value.value for argument in arguments if not argument.name], named
 
 
@@ -184,4 +184,4 @@ def _find_argument(arguments: tuple[Argument, ...], key: int | str | None) -> An
     """The node of an argument, whose line and column an error shows: the value at index `key`, or the name `key`."""
     if isinstance(key, int) and key < len(arguments):
         return arguments[key].value
-    return next((argument.name for argument in arguments if argument.name and argument.name.text == key), None)
+    return next((argument.name for argument in arguments if argument.name and argument.name == key), None)

@@ -17,34 +17,19 @@ from typing import Any, NamedTuple
 
 from ..core.did_you_mean import suggest
 from ..core.number import shortened
-from ..errors import MissingToolError, SequentialError
-from .ast import (
-    Argument,
-    CompositeStatement,
-    ConstantDeclaration,
-    LayerStatement,
-    LocatedName,
-    ParsedExpression,
-    ProgramTree,
-    SequentialStatement,
-    StreamDeclaration,
-)
+from ..core.optional_deps import door
+from ..errors import SequentialError
+from . import ast
+from .ast import Argument, ConstantDeclaration, Name, ParsedExpression, ProgramTree, StreamDeclaration
 
-try:
+with door("The sequential language needs", "sequential"):
     import lark
-except ImportError:
-    raise MissingToolError(
-        'The sequential language needs lark, which is not installed: pip install "naive-graph[sequential]". '
-        "Sequential([...]) in Python needs nothing more."
-    ) from None
+    from lark.ast_utils import create_transformer
 
 MOST_CHARACTERS = 100_000
 MOST_MISTAKES = 10  # reported at once
 MOST_DIGITS = 18  # of an integer, so that it fits into an int64
-SIGN_OF_TERMINAL = {  # by lark's name of a terminal
-    "SEMICOLON": ";", "COMMA": ",", "LPAR": "(", "RPAR": ")", "LBRACE": "{", "RBRACE": "}", "EQUAL": "=",
-    "PLUS": "+", "MINUS": "-", "STAR": "*", "SLASH": "/", "LESSTHAN": "<", "MORETHAN": ">",
-}  # fmt: skip
+WORD_END = r"\b"  # in the grammar's patterns
 QUOTES = "\"'“”„‟«»‘’‚‛`´"
 COMMENTS = r"""("[^"\n]*"|'[^'\n]*')|//[^\n]*|/\*[\s\S]*?\*/"""  # group 1: a string, not a comment
 SIGN_HINTS = {"#": " A comment begins with //.", "[": " Brackets are round.", "]": " Brackets are round."}
@@ -57,7 +42,7 @@ RESERVED = {"stream", "sequential", "add", "composite", "double", "float", "int"
 class DeclaredConstant(NamedTuple):
     """A declared constant. value: None until it is evaluated, or if its declaration is wrong."""
 
-    name: LocatedName
+    name: Name
     value: int | float | None = None
 
 
@@ -82,7 +67,7 @@ class ParsedText:
         self.mistakes: list[SequentialError] = []
         self.tree: ProgramTree | None = None
         self.constants: dict[str, DeclaredConstant] = {}
-        self.streams: dict[str, LocatedName] = {}
+        self.streams: dict[str, Name] = {}
         with self.collect_errors():
             self.tree = _parse_tree(text)
         if self.tree:
@@ -92,33 +77,33 @@ class ParsedText:
         """Evaluate all expressions in the order of the text, since constants are declared before use."""
         for statement in tree.statements:
             if isinstance(statement, StreamDeclaration):
-                self.streams |= {name.text: name for name in statement.names}
+                self.streams |= {name: name for name in statement.names}
             elif isinstance(statement, ConstantDeclaration):
                 for name, expression in statement.constants:
                     with self.collect_errors():
-                        self._declare(statement.type.text, name, expression)
+                        self._declare(statement.type, name, expression)
             else:
                 for arguments in (statement.arguments, *(layer.arguments for layer in statement.layers)):
                     for argument in arguments:
                         with self.collect_errors():
                             self._evaluate(argument.value)
 
-    def _declare(self, kind: str, name: LocatedName, expression: ParsedExpression) -> None:
-        constant = self.constants.get(name.text)
-        earlier = constant.name if constant else self.streams.get(name.text)
+    def _declare(self, kind: str, name: Name, expression: ParsedExpression) -> None:
+        constant = self.constants.get(name)
+        earlier = constant.name if constant else self.streams.get(name)
         if constant is None:
-            self.constants[name.text] = DeclaredConstant(name)  # so that a wrong declaration is reported once
-        self._evaluate(expression, within=name.text)
+            self.constants[name] = DeclaredConstant(name)  # so that a wrong declaration is reported once
+        self._evaluate(expression, within=name)
         if earlier is not None:
             says = f"it is declared in line {earlier.line} already. Take one away."
-            raise error_at(name, "DUPLICATE_NAME", says, name.text)
+            raise error_at(name, "DUPLICATE_NAME", says, name)
         value = expression.value
         if isinstance(value, (str, tuple)):
             raise error_at(expression, "ARG_TYPE", f"a constant is a number, not `{_shorten(expression)}`.")
         if kind == "int" and value is not None and value != int(value):
             says = f"`{_shorten(expression)}` is {value}, and an int is whole. Write double."
             raise error_at(expression, "BAD_VALUE", says)
-        self.constants[name.text] = DeclaredConstant(name, value if value is None or kind == "int" else float(value))
+        self.constants[name] = DeclaredConstant(name, value if value is None or kind == "int" else float(value))
 
     def _evaluate(self, expression: ParsedExpression, within: str = "") -> None:
         """Evaluate an expression, operands first. within: the constant that it declares, if it does."""
@@ -149,14 +134,11 @@ class ParsedText:
             meant, says = "", f"it is declared in line {later.line}, which is later. Declare it before it is used."
         raise error_at(part, "UNDECLARED_NAME", says, f"{name}{meant}")
 
-    def _declared_later(self, name: str) -> LocatedName | None:
+    def _declared_later(self, name: str) -> Name | None:
         assert self.tree is not None
-        for statement in self.tree.statements:
-            if isinstance(statement, ConstantDeclaration):
-                for declared_name, _ in statement.constants:
-                    if declared_name.text == name:
-                        return declared_name
-        return None
+        declarations = [each for each in self.tree.statements if isinstance(each, ConstantDeclaration)]
+        names = [declared for declaration in declarations for declared, _ in declaration.constants]
+        return names[names.index(name)] if name in names else None
 
     def add(self, error: SequentialError) -> None:
         """Add an error, with its line of the text, unless there is one at the same position."""
@@ -198,7 +180,8 @@ def _parse_tree(text: str) -> ProgramTree:
 def _parser() -> lark.Lark:
     grammar = files(__package__).joinpath("sequential.lark").read_text(encoding="utf-8")
     # The tree is built during parsing, bottom-up, so deep nesting cannot overflow the stack.
-    return lark.Lark(grammar, start="program", parser="lalr", transformer=_Builder(), maybe_placeholders=True)
+    builder = create_transformer(ast, _Builder())
+    return lark.Lark(grammar, start="program_tree", parser="lalr", transformer=builder, maybe_placeholders=True)
 
 
 def _explain_unexpected(text: str, error: lark.UnexpectedToken) -> SequentialError:
@@ -210,14 +193,13 @@ def _explain_unexpected(text: str, error: lark.UnexpectedToken) -> SequentialErr
     if text.startswith("/*", start):
         return error_at(error, "SyntaxError", "a comment begins here and does not end. Close it: */")
     if wanted == ["EQUAL"] and token.type != "_SEQUENTIAL":
-        if getattr(stack[-2:][0], "type", "") not in ("TYPE", "COMMA"):
-            return _explain_statement(stack[-1])
-        says = f"a constant has a value: {stack[-1]} = 3."
-        return error_at(stack[-1], "SyntaxError", says, str(stack[-1]))
-    named = []
-    for terminal in wanted:
-        sign = SIGN_OF_TERMINAL.get(terminal, terminal.lower().strip("_"))
-        named.append(WORD_OF_TERMINAL.get(terminal, f"`{sign}`"))
+        word = stack[-1]
+        if getattr(stack[-2:][0], "type", "") in ("TYPE", "COMMA"):
+            return error_at(word, "SyntaxError", f"a constant has a value: {word} = 3.", word)
+        meant = "" if word in RESERVED else suggest(word.lower(), RESERVED, " (did you mean {})")
+        says = "a statement begins with `stream`, or with the stream that it writes and `=`."
+        return error_at(word, "SyntaxError", says, f"{word}{meant}")
+    named = [WORD_OF_TERMINAL.get(terminal) or _sign_of_terminal(terminal) for terminal in wanted]
     expected = " or ".join([", ".join(named[:-1]), named[-1]] if len(named) > 1 else named)
     got = "the end of the text" if at_end else f"`{str(token)[:30]}`"
     if text[start:].partition("(")[0].endswith(".add"):
@@ -228,10 +210,9 @@ def _explain_unexpected(text: str, error: lark.UnexpectedToken) -> SequentialErr
     return SequentialError("SyntaxError", f"expected {expected}, got {got}", line=line, column=column)
 
 
-def _explain_statement(word: Any) -> SequentialError:
-    meant = "" if word in RESERVED else suggest(word.lower(), RESERVED, " (did you mean {})")
-    says = "a statement begins with `stream`, or with the stream that it writes and `=`."
-    return error_at(word, "SyntaxError", says, f"{word}{meant}")
+def _sign_of_terminal(terminal: str) -> str:
+    """The sign or word, in backticks, that the grammar has for a terminal."""
+    return f"`{_parser().get_terminal(terminal).pattern.value.removesuffix(WORD_END)}`"
 
 
 def _explain_character(text: str, error: lark.UnexpectedCharacters) -> SequentialError:
@@ -255,78 +236,43 @@ def _explain_character(text: str, error: lark.UnexpectedCharacters) -> Sequentia
     return error_at(error, "SyntaxError", says)
 
 
-def _binary_rule(kind: str) -> Callable[[Any, list[Any]], ParsedExpression]:
-    return lambda _, parts: ParsedExpression(kind, tuple(parts), None, parts[0].line, parts[0].column)
+def _expression_rule(kind: str) -> Callable[[Any, list[Any]], ParsedExpression]:
+    return lambda _, parts: ParsedExpression(kind, tuple(parts), parts[0].line, parts[0].column)
 
 
 class _Builder(lark.Transformer):  # type: ignore[type-arg]  # made of many kinds of thing
-    """Builds tree nodes: one method for each grammar rule, called by the parser when the rule is complete."""
+    """Builds what is no class of ast.py: a method for each such rule of the grammar, and for names."""
 
-    def program(self, items: list[Any]) -> ProgramTree:
-        return ProgramTree(tuple(items))
+    def ID(self, name: Name) -> Name:
+        if name in RESERVED:
+            raise error_at(name, "RESERVED_NAME", "it is a word of the language. Choose another name.", name)
+        return name
 
-    def composite(self, parts: list[Any]) -> CompositeStatement:
-        return CompositeStatement(_make_name(parts[0]), tuple(parts[1:]))
-
-    def stream_decl(self, parts: list[Any]) -> StreamDeclaration:
-        fields = tuple(part for part in parts if isinstance(part, tuple))
-        return StreamDeclaration(fields, tuple(_make_name(part) for part in parts[len(fields) :]))
-
-    def field(self, parts: list[Any]) -> tuple[LocatedName, LocatedName]:
-        kind, name = parts
-        return LocatedName(str(kind), kind.line, kind.column), _make_name(name)
-
-    def constant_decl(self, parts: list[Any]) -> ConstantDeclaration:
-        kind, *constants = parts
-        return ConstantDeclaration(LocatedName(str(kind), kind.line, kind.column), tuple(constants))
-
-    def constant(self, parts: list[Any]) -> tuple[LocatedName, ParsedExpression]:
-        return _make_name(parts[0]), parts[1]
-
-    def sequential_stmt(self, parts: list[Any]) -> SequentialStatement:
-        result, data, labels, arguments, *layers = parts
-        return SequentialStatement(_make_name(result), _make_name(data), _make_name(labels), arguments, tuple(layers))
-
-    def layer_stmt(self, parts: list[Any]) -> LayerStatement:
-        return LayerStatement(_make_name(parts[0]), parts[1] or ())
-
-    def args(self, parts: list[Any]) -> tuple[Argument, ...]:
+    def arguments(self, parts: list[Argument]) -> tuple[Argument, ...]:
         for before, after in pairwise(parts):
             if before.name and not after.name:
                 says = f"`{_shorten(after.value)}` has no name and stands behind one that has. Name it."
                 raise error_at(after.value, "SyntaxError", says)
         return tuple(parts)
 
-    def kwarg(self, parts: list[Any]) -> Argument:
-        return Argument(parts[1], _make_name(parts[0]))
+    def items(self, parts: list[Any]) -> tuple[Any, ...]:
+        return tuple(parts)
 
-    def posarg(self, parts: list[Any]) -> Argument:
-        return Argument(parts[0])
-
-    def number(self, parts: list[Any]) -> ParsedExpression:
-        (token,) = parts
-        return ParsedExpression("number", (str(token),), None, token.line, token.column)
-
-    def string(self, parts: list[Any]) -> ParsedExpression:
-        (token,) = parts
-        return ParsedExpression("string", (str(token),), None, token.line, token.column)
-
-    def name(self, parts: list[Any]) -> ParsedExpression:
-        name = _make_name(parts[0])
-        return ParsedExpression("name", (name.text,), None, name.line, name.column)
+    statements = fields = field = names = constants = constant = layers = items
 
     def tuple(self, parts: list[Any]) -> ParsedExpression:
         elements = tuple(part for part in parts if part is not None)
         for part in elements:
             if part.kind == "tuple":
                 raise error_at(part, "ARG_TYPE", "a tuple stands in a tuple. Write its numbers one after the other.")
-        return ParsedExpression("tuple", elements, None, elements[0].line, max(1, elements[0].column - 1))
+        return ParsedExpression("tuple", elements, elements[0].line, max(1, elements[0].column - 1))
 
     def neg(self, parts: list[Any]) -> ParsedExpression:
         (part,) = parts
-        return ParsedExpression("neg", (part,), None, part.line, max(1, part.column - 1))
+        return ParsedExpression("neg", (part,), part.line, max(1, part.column - 1))
 
-    plus, minus, times, divide = map(_binary_rule, ("plus", "minus", "times", "divide"))
+    number, string, name = map(_expression_rule, ("number", "string", "name"))
+    plus, minus, times, divide = map(_expression_rule, ("plus", "minus", "times", "divide"))
 
 
 def calculate_value(part: ParsedExpression) -> Any:
@@ -337,15 +283,14 @@ def calculate_value(part: ParsedExpression) -> Any:
         return _check_magnitude(part, int(digits) if is_int else float(digits))
     if part.kind == "string":
         return part.parts[0][1:-1]
-    if part.kind == "tuple":
-        values = tuple(each.value for each in part.parts)
-        return None if None in values else values
     for operand in part.parts:
-        if operand.kind == "string" or operand.kind == "tuple":
+        if part.kind != "tuple" and operand.kind in ("string", "tuple"):
             raise error_at(operand, "ARG_TYPE", f"`{_shorten(operand)}` stands in a calculation, which takes numbers.")
     values = tuple(each.value for each in part.parts)
     if None in values:
         return None
+    if part.kind == "tuple":
+        return values
     if part.kind == "neg":
         return -values[0]
     left, right = values
@@ -367,13 +312,6 @@ def error_at(node: Any, code: str, says: str, about: str = "") -> SequentialErro
 def _shorten(part: ParsedExpression) -> str:
     text = str(part)
     return text if len(text) <= 40 else text[:37] + "..."
-
-
-def _make_name(token: Any) -> LocatedName:
-    if str(token) in RESERVED:
-        says = "it is a word of the language. Choose another name."
-        raise error_at(token, "RESERVED_NAME", says, str(token))
-    return LocatedName(str(token), token.line, token.column)
 
 
 def _check_magnitude(part: ParsedExpression, value: Any) -> Any:

@@ -46,8 +46,8 @@ def group_public_names() -> dict[str, list[PublicName]]:
     return by_group
 
 
-def _common_path(*things: Any) -> str:
-    return os.path.commonprefix([thing.__module__ for thing in things])
+def _common_path(*things: Any) -> Any:
+    return os.path.commonprefix([thing.__module__ for thing in things])  # noqa: RUF071 - by characters, not by folders
 
 
 def _public_names_of(package: str) -> dict[str, Any]:
