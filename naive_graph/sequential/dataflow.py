@@ -164,48 +164,29 @@ def expand_layers(
     layers: Sequence[LayerInNetwork], data: str = "data", labels: str = "label", result: str = "res"
 ) -> Dataflow:
     """Expand layers to their dataflow graph, with the operator and stream names of the specification (E3)."""
-    flow = Dataflow(layers, f"sequential_{result}")
-    last = len(layers)
-    shape = layers[0].input_shape
-    if layers[0].layer.needs_input_for_backward:
+    flow, last, shape = Dataflow(layers, f"sequential_{result}"), len(layers), layers[0].input_shape
+    if is_copied := layers[0].layer.needs_input_for_backward:
         flow.add(StreamOperator("copy", "copy"))
-        flow.connect(data, "", "copy", shape)
     for number in range(1, last + 1):
         flow.add(StreamOperator(f"FComp{number}", "forward", number))
     flow.add(StreamOperator("lossComp", "loss"))
     for number in range(last, 0, -1):
         flow.add(StreamOperator(f"BComp{number}", "backward", number))
-    if layers[0].layer.needs_input_for_backward:
-        flow.connect("copy_1", "copy", "FComp1", shape)
-    else:
-        flow.connect(data, "", "FComp1", shape)
-    for layer in layers:
-        _connect_forward(flow, layer, last)
+    if is_copied:
+        flow.connect(data, "", "copy", shape)
+    flow.connect("copy_1" if is_copied else data, "copy" if is_copied else "", "FComp1", shape)
+    for number, placed in enumerate(layers, 1):
+        after, reader = ("loss", "lossComp") if number == last else (f"F{number + 1}", f"FComp{number + 1}")
+        flow.connect(f"F{number}_{after}", f"FComp{number}", reader, placed.output_shape)
     flow.connect(labels, "", "lossComp", layers[-1].output_shape)
     flow.connect("_Loss", "lossComp", f"BComp{last}", layers[-1].output_shape)
-    for layer in reversed(layers):
-        _connect_backward(flow, layer, result)
+    for number, placed in reversed([*enumerate(layers, 1)]):
+        before, name, shape = number - 1, f"BComp{number}", placed.input_shape
+        if placed.layer.saves_residual:
+            flow.connect(f"F{number}_B{number}", f"FComp{number}", name, placed.output_shape)
+        if placed.layer.needs_input_for_backward:
+            stream, writer = (f"F{before}_B{number}", f"FComp{before}") if before else ("copy_2", "copy")
+            flow.connect(stream, writer, name, shape)
+        stream, reader = (f"B{number}_B{before}", f"BComp{before}") if before else (result, "")
+        flow.connect(stream, name, reader, shape)
     return flow
-
-
-def _connect_forward(flow: Dataflow, placed: LayerInNetwork, last: int) -> None:
-    number, shape = placed.number, placed.output_shape
-    if number == last:
-        flow.connect(f"F{number}_loss", f"FComp{number}", "lossComp", shape)
-    else:
-        flow.connect(f"F{number}_F{number + 1}", f"FComp{number}", f"FComp{number + 1}", shape)
-
-
-def _connect_backward(flow: Dataflow, placed: LayerInNetwork, result: str) -> None:
-    """Connect a layer's BComp: its inputs besides the gradient, and its output."""
-    number, shape, name = placed.number, placed.input_shape, f"BComp{placed.number}"
-    if placed.layer.saves_residual:
-        flow.connect(f"F{number}_B{number}", f"FComp{number}", name, placed.output_shape)
-    if placed.layer.needs_input_for_backward and number > 1:
-        flow.connect(f"F{number - 1}_B{number}", f"FComp{number - 1}", name, shape)
-    elif placed.layer.needs_input_for_backward:
-        flow.connect("copy_2", "copy", name, shape)
-    if number > 1:
-        flow.connect(f"B{number}_B{number - 1}", name, f"BComp{number - 1}", shape)
-    else:
-        flow.connect(result, name, "", shape)

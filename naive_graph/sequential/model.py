@@ -316,11 +316,9 @@ def _measure_partition(network: Network, verbose: bool) -> Partition:
 def _check_options(workers: Any, policy: str, partition: Any, trainer: Any, validation: Any) -> None:
     if validation is not None and (not isinstance(validation, (tuple, list)) or len(validation) != 2):
         raise SequentialError("ARG_TYPE", "it is a pair (data, labels).", "validation_data")
-    if workers == "processes":
-        mend = 'Write workers="threads", which are as fast, or workers="dask" for several machines.'
-        raise SequentialError("BAD_VALUE", f"there are no processes of our own any more. {mend}", "workers")
     if workers is not None and (not isinstance(workers, str) or workers not in RUNNERS):
-        raise SequentialError("BAD_VALUE", f'it is None, "threads" or "dask", not {shortened(workers)}.', "workers")
+        says = f'it is None, "threads", or "dask" for several machines, not {shortened(workers)}.'
+        raise SequentialError("BAD_VALUE", says, "workers")
     if workers is not None and policy == "serial":
         raise SequentialError("BAD_VALUE", 'with workers it is "delayed" or "alternate".', "policy")
     if partition is not None and workers is None:

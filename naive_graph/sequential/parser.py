@@ -241,9 +241,10 @@ def _expression_rule(kind: str) -> Callable[[Any, list[Any]], ParsedExpression]:
 
 
 class _Builder(lark.Transformer):  # type: ignore[type-arg]  # made of many kinds of thing
-    """Builds what is no class of ast.py: a method for each such rule of the grammar, and for names."""
+    """Builds what is no class of ast.py: a method for each such rule of the grammar."""
 
-    def ID(self, name: Name) -> Name:
+    def identifier(self, parts: list[Name]) -> Name:
+        (name,) = parts
         if name in RESERVED:
             raise error_at(name, "RESERVED_NAME", "it is a word of the language. Choose another name.", name)
         return name
