@@ -18,11 +18,12 @@ from graphlib import CycleError, TopologicalSorter
 from itertools import product
 from typing import Any, NamedTuple
 
+from ..core.rules import RULES
 from ..graph.graph import Graph
 
 SIGNS = {"add": " + ", "sub": " - ", "mul": " * "}
 LONGEST_TEXT = 12  # operators of a graph that are written out
-LARGE = 999  # nodes; a graph with more is a chain of sines (see `chain`)
+LARGE = 999  # nodes; an answer may run more lines for a graph with more
 
 
 class PlainNode:
@@ -103,31 +104,23 @@ class GraphRecipe(NamedTuple):
             for operand in nodes[index].last:
                 operand.next.append(nodes[index])
         for index in self.sort_topologically()[len(self.leaves) :]:
-            node, name = nodes[index], self.operators[index - len(self.leaves)][0]
-            node.value, node.partials = _compute_operator(name, [operand.value for operand in node.last])
+            node, rule = nodes[index], RULES[self.operators[index - len(self.leaves)][0]]
+            values = [operand.value for operand in node.last]
+            node.value = rule.value(*values)
+            node.partials = rule.partials_at(values, node.value, [True] * len(values))
         return nodes
 
     def make_nodes(self, plain_nodes: Sequence[PlainNode] = ()) -> list[Any]:
         """The graph in the library's nodes, named, with the plain nodes' values. Call it inside Graph.scratch()."""
-        nodes = self._build_nodes()
+        nodes: list[Any] = [Graph.Variable(value, name=name_by_index(i)) for i, value in enumerate(self.leaves)]
+        nodes += [Graph.Operator(name, name=name_by_index(i)) for i, (name, _) in enumerate(self.operators, len(nodes))]
+        for index, node in enumerate(nodes):
+            for operand in self.operands(index):
+                nodes[operand].build_edge(node)
         if not self.is_cyclic:
             plain_nodes = plain_nodes or self.make_plain_nodes()
             for index in range(len(self.leaves), self.size):  # values are set, so that no sweep is needed
                 nodes[index].tables.set_leaf_value(nodes[index].row, plain_nodes[index].value)
-        return nodes
-
-    def _build_nodes(self) -> list[Any]:
-        nodes: list[Any] = [Graph.Variable(value, name=name_by_index(i)) for i, value in enumerate(self.leaves)]
-        if self.size > LARGE:
-            for _, operands in self.operators:
-                nodes.append(nodes[operands[0]].sin())
-                nodes[-1].name = name_by_index(len(nodes) - 1)
-            return nodes
-        first = len(nodes)
-        nodes += [Graph.Operator(name, name=name_by_index(first + i)) for i, (name, _) in enumerate(self.operators)]
-        for node, (_, operands) in zip(nodes[first:], self.operators):
-            for operand in operands:
-                nodes[operand].build_edge(node)
         return nodes
 
 
@@ -139,18 +132,6 @@ def name_by_index(node_index: int) -> str:
 def names_text(node_indices: Sequence[int]) -> str:
     """The names of nodes; of more than 26 the first."""
     return ", ".join(map(name_by_index, node_indices[:26])) + ", ..." * (len(node_indices) > 26)
-
-
-def _compute_operator(name: str, values: list[float]) -> tuple[float, list[float]]:
-    """An operator's value and partials, for cases only: what a learner sees is computed by the library."""
-    if name == "sin":
-        return math.sin(values[0]), [math.cos(values[0])]
-    if name == "sub":
-        return values[0] - values[1], [1.0, -1.0]
-    if name == "add":
-        return math.fsum(values), [1.0] * len(values)
-    others = [math.prod(values[:i] + values[i + 1 :]) for i in range(len(values))]
-    return math.prod(values), others
 
 
 class ExerciseCall(NamedTuple):
