@@ -9,11 +9,11 @@ import_graph        build each step by the operator of ours that is mapped to it
 import_rules        operators that need more than a mapping; the larger ones have their own files:
                     windows, interpolation, control_flow
 network             `from_onnx`, and the network that it returns
-sequential_layers   a chain of operators read as a Sequential
+sequential_layers   a chain of operators read as a Sequential, and a Sequential written
 
 Writing:
 export_graph        the graph that is written: values whose arithmetic writes ONNX nodes; local functions
-export_rules        rows: an operator whose mapping does not suffice, a kind of node, a layer of a Sequential
+export_rules        rows: an operator whose mapping does not suffice, a kind of node
 dynamic_axes        dynamic axes as named dimensions
 export              `to_onnx`: all nodes in order
 custom_ops          operators that ONNX lacks: written as local functions, restored on import

@@ -47,7 +47,8 @@ from .export_graph import (
     function,
     graph,
 )
-from .export_rules import export_call, export_node, write_layers
+from .export_rules import export_call, export_node
+from .sequential_layers import write_layers
 
 KINDS = {"float32": TensorProto.FLOAT, "float64": TensorProto.DOUBLE}
 OLDEST, NEWEST = 18, 26  # opsets that runtimes read today

@@ -1,4 +1,4 @@
-"""Export rules: write a call of a tensor operator as one ONNX node; a node without a call; a Sequential's layers.
+"""Export rules: write a call of a tensor operator as one ONNX node; a node without a call by its kind.
 
 Each operator carries a mapping that says how its ONNX counterpart is imported (`onnx=Onnx(...)`). On export this
 mapping is inverted: operands become inputs, properties become attributes or inputs. Where that does not
@@ -7,7 +7,6 @@ suffice, because ONNX wants other axes, ranks or attributes, an `export_rule` ch
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -15,20 +14,9 @@ from string import ascii_letters
 from typing import Any
 
 import numpy as np
-from onnx import AttributeProto, GraphProto, TensorProto, defs
+from onnx import AttributeProto, TensorProto, defs
 
 from ...core.rules import RULES
-from ...sequential.layers import (
-    Activation,
-    AveragePooling2D,
-    Conv2D,
-    Dense,
-    Dropout,
-    LayerInNetwork,
-    MaxPooling2D,
-    Pooling,
-)
-from ...sequential.network import Network
 from ...tensor.base import Call, TensorNode
 from ...tensor.evaluation.contraction import apply_selections
 from ...tensor.index import Ids
@@ -52,14 +40,10 @@ from .export_graph import (
     ExportRefused,
     Extents,
     GraphBuilder,
-    InputValue,
-    ModelBuilder,
     Order,
-    StoredValue,
     Value,
     common_order,
     entry_types,
-    graph,
     onnx_name,
 )
 
@@ -426,46 +410,3 @@ def _export_reduction(builder: GraphBuilder, node: ReductionNode, source: Value)
         return transposed
     name = onnx_name(REDUCTION_OPERATORS.get(node.rule, "reduce_max"), builder.opset) or ""
     return builder.emit(name, [transposed, np.array(axes)], [shape], attributes={"keepdims": 0})[0]
-
-
-# --- a Sequential: one node for each layer, a batch axis, and images channels first (NCHW) -----------------
-
-
-SAMPLES = "N"  # the name of the dynamic batch dimension
-CHANNELS_FIRST = (0, 3, 1, 2)  # the permutation from NHWC to NCHW
-LAYER_OPERATORS = {
-    Dense: "Gemm", Conv2D: "Conv", MaxPooling2D: "MaxPool", AveragePooling2D: "AveragePool", Dropout: "Dropout",
-}  # fmt: skip
-
-
-def write_layers(model_builder: ModelBuilder, network: Network) -> GraphProto:
-    """Write a Sequential as a graph with one node for each layer."""
-    builder = GraphBuilder(model_builder)
-    value: Value = InputValue(builder, (SAMPLES, *network.input_shape), network.streams.data)
-    for placed, weights in zip(network.layers, network.weights):
-        value = _write_layer(builder, placed, value, weights)
-    return graph(builder, "sequential", [value], [network.streams.result])
-
-
-def _write_layer(builder: GraphBuilder, placed_layer: LayerInNetwork, x: Value, weights: Mapping[str, Any]) -> Value:
-    layer: Any = placed_layer.layer
-    operator = layer.activation.capitalize() if isinstance(layer, Activation) else LAYER_OPERATORS[type(layer)]
-    attributes: dict[str, Any] = {}
-    order = common_order([x])
-    if isinstance(layer, Dense) and len(x.shape) > 2:
-        flat_shape = SAMPLES, math.prod(placed_layer.input_shape)
-        x, order = builder.emit("Flatten", [x], [flat_shape], f"{placed_layer.number}.Flatten")[0], None
-    elif isinstance(layer, Conv2D):
-        order, attributes = CHANNELS_FIRST, {
-            "kernel_shape": [*layer.kernel_size], "strides": [*layer.strides], "pads": [*layer.padding] * 2
-        }  # fmt: skip
-    elif isinstance(layer, Pooling):
-        order, attributes = CHANNELS_FIRST, {"kernel_shape": [*layer.pool_size], "strides": [*layer.pool_size]}
-    elif operator == "Softmax":
-        attributes = {"axis": 1 if order else -1}
-    operands: list[Any] = [x]
-    operands += [StoredValue(builder, array, f"{placed_layer.number}.{name}", True) for name, array in weights.items()]
-    operands += [np.array(layer.rate)] if isinstance(layer, Dropout) else []
-    label = f"{placed_layer.number}.{type(layer).__name__}"
-    shapes = [(SAMPLES, *placed_layer.output_shape)]
-    return builder.emit(operator, operands, shapes, label, orders={0: order}, turned=[order], attributes=attributes)[0]

@@ -1,4 +1,4 @@
-"""Read an ONNX file whose operators form a chain as a Sequential: one layer for each operator.
+"""A Sequential as an ONNX file, and back from a file whose operators form a chain: one layer for each operator.
 
 In the file there is a batch axis, and convolution and pooling have channels first (NCHW); here channels are
 last. A Transpose between the two orders adds no layer. If the file flattens images that are channels first, the
@@ -9,22 +9,19 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from math import prod
 from typing import Any
 
+import numpy as np
+from onnx import GraphProto
+
 from ...errors import ImportModelError, SequentialError, SequentialWarning
-from ...sequential.layers import (
-    Activation,
-    AveragePooling2D,
-    Conv2D,
-    Dense,
-    Dropout,
-    Layer,
-    MaxPooling2D,
-)  # fmt: skip
+from ...sequential import layers
 from ...sequential.model import Sequential
+from ...sequential.network import Network
 from .custom_ops import SETTINGS
+from .export_graph import GraphBuilder, InputValue, ModelBuilder, StoredValue, Value, common_order, graph
 from .import_graph import attributes_of
 from .reading import OnnxContent, read
 from .steps import OnnxStep
@@ -63,7 +60,7 @@ class LayerReader:
 
     def __init__(self, content: OnnxContent) -> None:
         self.content = content
-        self.layers: list[Layer] = []
+        self.layers: list[layers.Layer] = []
         self.weights: list[dict[str, Any]] = []
         self.unrecognised: dict[str, None] = {}
         if len(content.inputs) != 1 or len(content.outputs) != 1 or not content.inputs[0].extents:
@@ -111,7 +108,7 @@ class LayerReader:
         name = step.inputs[place] if place < len(step.inputs) else ""
         return self.content.weights.get(name)
 
-    def add(self, layer: Layer, **weights: Any) -> bool:
+    def add(self, layer: layers.Layer, **weights: Any) -> bool:
         """Add a layer if the weights fit its shapes; return whether they do."""
         expected_shapes = layer.weight_shapes(self.shape)
         if {name: weight.shape for name, weight in weights.items()} != expected_shapes:
@@ -154,7 +151,7 @@ def _read_dense(reader: LayerReader, step: OnnxStep) -> bool:
         rows, columns, channels = reader.shape
         w = w.reshape(channels, rows, columns, -1).transpose(1, 2, 0, 3).reshape(w.shape)
     biases = {} if b is None else {"b": b.reshape(-1)}
-    return reader.add(Dense(w.shape[1], use_bias=int(b is not None)), W=w, **biases)
+    return reader.add(layers.Dense(w.shape[1], use_bias=int(b is not None)), W=w, **biases)
 
 
 def _read_conv2d(reader: LayerReader, step: OnnxStep) -> bool:
@@ -163,7 +160,7 @@ def _read_conv2d(reader: LayerReader, step: OnnxStep) -> bool:
         return False
     strides, before, after = tuple(attributes["strides"]), tuple(attributes["pads"][:2]), tuple(attributes["pads"][2:])
     biases = {} if b is None else {"b": b}
-    layer = Conv2D(len(w), w.shape[2:], strides=strides, use_bias=len(biases), padding=before)
+    layer = layers.Conv2D(len(w), w.shape[2:], strides=strides, use_bias=len(biases), padding=before)
     return before == after and reader.add(layer, W=w, **biases)
 
 
@@ -171,7 +168,7 @@ def _read_pooling(reader: LayerReader, step: OnnxStep) -> bool:
     attributes = reader.said(step, strides=[1, 1], pads=[0] * 4)
     if not reader.channels_first or attributes is None or any(attributes["pads"]):
         return False
-    kind = MaxPooling2D if step.op == "MaxPool" else AveragePooling2D
+    kind = layers.MaxPooling2D if step.op == "MaxPool" else layers.AveragePooling2D
     size = attributes["kernel_shape"]
     return attributes["strides"] == size and reader.add(kind(tuple(size)))
 
@@ -180,13 +177,13 @@ def _read_activation(reader: LayerReader, step: OnnxStep) -> bool:
     rank = len(reader.shape) + 1
     axis = attributes_of(step).get("axis", -1)
     channels = 1 if reader.channels_first and rank == 4 else rank - 1
-    return (step.op != "Softmax" or axis % rank == channels) and reader.add(Activation(step.op.lower()))
+    return (step.op != "Softmax" or axis % rank == channels) and reader.add(layers.Activation(step.op.lower()))
 
 
 def _read_dropout(reader: LayerReader, step: OnnxStep) -> bool:
     rate = 0.5 if len(step.inputs) < 2 else reader.array(step, 1)
     # Via str: float32(0.3) becomes 0.3, not 0.30000001192...
-    return len(step.inputs) < 3 and rate is not None and (rate == 0 or reader.add(Dropout(float(str(rate)))))
+    return len(step.inputs) < 3 and rate is not None and (rate == 0 or reader.add(layers.Dropout(float(str(rate)))))
 
 
 LAYER_READERS: dict[str, Callable[[LayerReader, OnnxStep], bool]] = {
@@ -207,3 +204,47 @@ def _make_network(content: OnnxContent, reader: LayerReader) -> Sequential:
     if network.input_shape != reader.input_shape:
         raise ImportModelError(f"The file says that samples are {network.input_shape}, and has {reader.input_shape}.")
     return network
+
+
+# --- writing: one node for each layer, a batch axis, and images channels first (NCHW) -----------------
+
+
+SAMPLES = "N"  # the name of the dynamic batch dimension
+CHANNELS_FIRST = (0, 3, 1, 2)  # the permutation from NHWC to NCHW
+LAYER_OPERATORS = {
+    layers.Dense: "Gemm", layers.Conv2D: "Conv", layers.MaxPooling2D: "MaxPool",
+    layers.AveragePooling2D: "AveragePool", layers.Dropout: "Dropout",
+}  # fmt: skip
+
+
+def write_layers(model_builder: ModelBuilder, network: Network) -> GraphProto:
+    """Write a Sequential as a graph with one node for each layer."""
+    builder = GraphBuilder(model_builder)
+    value: Value = InputValue(builder, (SAMPLES, *network.input_shape), network.streams.data)
+    for placed, weights in zip(network.layers, network.weights):
+        value = _write_layer(builder, placed, value, weights)
+    return graph(builder, "sequential", [value], [network.streams.result])
+
+
+def _write_layer(builder: GraphBuilder, placed: layers.LayerInNetwork, x: Value, weights: Mapping[str, Any]) -> Value:
+    layer: Any = placed.layer
+    operator = layer.activation.capitalize() if isinstance(layer, layers.Activation) else LAYER_OPERATORS[type(layer)]
+    attributes: dict[str, Any] = {}
+    order = common_order([x])
+    if isinstance(layer, layers.Dense) and len(x.shape) > 2:
+        flat_shape = SAMPLES, prod(placed.input_shape)
+        x, order = builder.emit("Flatten", [x], [flat_shape], f"{placed.number}.Flatten")[0], None
+    elif isinstance(layer, layers.Conv2D):
+        order, attributes = CHANNELS_FIRST, {
+            "kernel_shape": [*layer.kernel_size], "strides": [*layer.strides], "pads": [*layer.padding] * 2
+        }  # fmt: skip
+    elif isinstance(layer, layers.Pooling):
+        order, attributes = CHANNELS_FIRST, {"kernel_shape": [*layer.pool_size], "strides": [*layer.pool_size]}
+    elif operator == "Softmax":
+        attributes = {"axis": 1 if order else -1}
+    operands: list[Any] = [x]
+    operands += [StoredValue(builder, array, f"{placed.number}.{name}", True) for name, array in weights.items()]
+    operands += [np.array(layer.rate)] if isinstance(layer, layers.Dropout) else []
+    label = f"{placed.number}.{type(layer).__name__}"
+    shapes = [(SAMPLES, *placed.output_shape)]
+    return builder.emit(operator, operands, shapes, label, orders={0: order}, turned=[order], attributes=attributes)[0]
