@@ -18,13 +18,10 @@ from onnx import GraphProto, NodeProto, helper, numpy_helper
 from ...errors import NaiveGraphError
 from ..network import ImportedNetwork, Sizes, named_extents
 from .export_graph import ModelBuilder
+from .export_rules import NotExpressible, require_fit
 
 Written = tuple[ModelBuilder, GraphProto]
 Pair = tuple[int, int]  # an extent in the one file, and in the other
-
-
-class SizeMustStayFixed(Exception):
-    """Raised if a size cannot be left open."""
 
 
 def write_with_dynamic_axes(network: ImportedNetwork, present: Sizes, write: Callable[[Sizes], Written]) -> Written:
@@ -41,7 +38,7 @@ def write_with_dynamic_axes(network: ImportedNetwork, present: Sizes, write: Cal
                 chosen: Mapping[str, int] = {size_name: pair[index] for size_name, pair in tried.items()}
                 files.append(write(tuple(tuple(map(chosen.get, *shapes)) for shapes in zip(extents, present))))
             written, open_ = _merge_files(files, tried), tried
-        except (SizeMustStayFixed, NaiveGraphError):  # the network is valid only for the current size
+        except (NotExpressible, NaiveGraphError):  # the network is valid only for the current size
             continue
     return written
 
@@ -49,13 +46,12 @@ def write_with_dynamic_axes(network: ImportedNetwork, present: Sizes, write: Cal
 def _merge_files(files: Sequence[Written], open_: Mapping[str, Pair]) -> Written:
     """Merge two files of different sizes: what differs is computed from the inputs' shapes.
 
-    Raises SizeMustStayFixed.
+    Raises NotExpressible.
     """
     (model_builder, graph), (other_builder, other) = files
     stored, others = ({tensor.name: tensor for tensor in proto.initializer} for proto in (graph, other))
     functions, changed = ([*builder.functions.values()] for builder in (model_builder, other_builder))
-    if len(functions) != len(changed) or graph.node != other.node or [*stored] != [*others]:
-        raise SizeMustStayFixed
+    require_fit(len(functions) == len(changed) and graph.node == other.node and [*stored] == [*others])
     for function, another in zip(functions, changed):
         _make_function_dynamic(function, another)
     names, axes = {pair: name for name, pair in open_.items()}, dict[Pair, tuple[str, int]]()
@@ -78,14 +74,12 @@ def _merge_files(files: Sequence[Written], open_: Mapping[str, Pair]) -> Written
 
 
 def _make_function_dynamic(function: Any, other: Any) -> None:
-    """Replace the sizes that differ in a local function by -1. Raises SizeMustStayFixed unless a Reshape reads them."""
-    if len(function.node) != len(other.node) or function.name != other.name:
-        raise SizeMustStayFixed
+    """Replace the sizes that differ in a local function by -1. Raises NotExpressible unless a Reshape reads them."""
+    require_fit(len(function.node) == len(other.node) and function.name == other.name)
     numbers = DynamicNumbers({}, function.node)
     for node, changed in zip(function.node, other.node):
         if node != changed:
-            if (node.op_type, node.output) != ("Constant", changed.output):
-                raise SizeMustStayFixed
+            require_fit((node.op_type, node.output) == ("Constant", changed.output))
             node.attribute[0].t.CopyFrom(numbers.replace(node.attribute[0].t, changed.attribute[0].t))
 
 
@@ -96,14 +90,12 @@ class DynamicNumbers:
         self.axes, self.readers, self.nodes = axes, [*readers], list[NodeProto]()
 
     def replace(self, tensor: Any, other: Any) -> Any:
-        """Return the tensor to store instead; None if nodes compute it. Raises SizeMustStayFixed."""
+        """Return the tensor to store instead; None if nodes compute it. Raises NotExpressible."""
         name, one, two = tensor.name, numpy_helper.to_array(tensor), numpy_helper.to_array(other)
-        if one.ndim != two.ndim:
-            raise SizeMustStayFixed
+        require_fit(one.ndim == two.ndim)
         if one.shape != two.shape:
             return self._expand(name, one, two)
-        if one.dtype != np.int64 or one.ndim != 1:
-            raise SizeMustStayFixed
+        require_fit(one.dtype == np.int64 and one.ndim == 1)
         readers = {node.op_type for node in self.readers if name in node.input}
         if (one != two).sum() == 1 and readers == {"Reshape"} and min(one) > 0:
             return numpy_helper.from_array(np.where(one != two, -1, one), name)
@@ -113,8 +105,7 @@ class DynamicNumbers:
     def _expand(self, name: str, one: Any, two: Any) -> Any:
         """Store an array that is constant along its open axes once, and expand it."""
         once = one[tuple(slice(None if a == b else 1) for a, b in zip(one.shape, two.shape))]
-        if any(not np.array_equal(array, np.broadcast_to(once, array.shape)) for array in (one, two)):
-            raise SizeMustStayFixed
+        require_fit(all(np.array_equal(array, np.broadcast_to(once, array.shape)) for array in (one, two)))
         self._concat(f"{name}.shape", zip(one.shape, two.shape))
         self.nodes.append(helper.make_node("Expand", [f"{name}.once", f"{name}.shape"], [name], name))
         return numpy_helper.from_array(once, f"{name}.once")
@@ -126,11 +117,10 @@ class DynamicNumbers:
             part = f"{name}.{index}"
             if one == two:
                 node = helper.make_node("Constant", [], [part], part, value_ints=[one])
-            elif (one, two) in self.axes:
+            else:
+                require_fit((one, two) in self.axes)
                 source, axis = self.axes[one, two]
                 node = helper.make_node("Shape", [source], [part], part, start=axis, end=axis + 1)
-            else:
-                raise SizeMustStayFixed
             parts.append(part)
             self.nodes.append(node)
         self.nodes.append(helper.make_node("Concat", parts, [name], name, axis=0))

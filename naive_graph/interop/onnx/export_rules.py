@@ -57,7 +57,7 @@ REDUCTION_OPERATORS = {"minimum": "reduce_min", "mul": "reduce_prod", "logsumexp
 
 
 class NotExpressible(Exception):
-    """Raised if ONNX's operator cannot express a call."""
+    """Raised if an operator of ONNX cannot express a call, or a file another size of its inputs."""
 
 
 def require_fit(fits: Any) -> None:
