@@ -29,7 +29,7 @@ from ...tensor.operators.operator_def import OperatorDef
 from ...tensor.operators.properties import LARGEST
 from ...tensor.operators.table import TABLE
 from ..builder import ImportRule, StepBuilder, leaf_names, register, truncate_fraction
-from ..network import BuiltGraph, join_names
+from ..network import join_names
 from ..weights import StoredWeights
 from .arrays import entry_type
 from .custom_ops import rebuild_call
@@ -167,13 +167,12 @@ class OnnxBuilder(StepBuilder):
 
     def _as_typed_arrays(self, step: OnnxStep, results: Sequence[Any]) -> list[Any]:
         """Convert results to arrays of the types that ONNX infers; nodes are evaluated."""
-        nodes = {str(position): node for position, node in enumerate(results) if isinstance(node, TensorNode)}
-        values = BuiltGraph({}, nodes, {}).run() if nodes else {}
         arrays = []
-        for index, (name, result) in enumerate(zip(step.outputs, results)):
+        for name, result in zip(step.outputs, results):
+            array = result.eval() if isinstance(result, TensorNode) else result
             kind = entry_type(self.types[name]) if name in self.types else None
             with np.errstate(invalid="ignore"):
-                arrays.append(None if result is None else np.asarray(values.get(str(index), result), kind))
+                arrays.append(None if array is None else np.asarray(array, kind))
         return arrays
 
     def _build(self, step: OnnxStep) -> Sequence[Any]:
@@ -236,11 +235,10 @@ def is_exact(array: Any) -> bool:
 def check_attributes(step: OnnxStep, schema: Any) -> None:
     """Raise ImportAttributeError unless a step's attributes match the operator's schema."""
     for name, attribute in step.attributes.items():
-        if name not in schema.attributes:
-            why = f"{step.op} has none of this name."
+        known = schema.attributes.get(name)
+        if known is None or attribute.type != known.type.value:
+            why = "It is of another type." if known else f"{step.op} has none of this name."
             raise ImportAttributeError(step.label, name, attribute_value(step, attribute), why)
-        if attribute.type != schema.attributes[name].type.value:
-            raise ImportAttributeError(step.label, name, attribute_value(step, attribute), "It is of another type.")
 
 
 def attributes_of(step: OnnxStep) -> dict[str, Any]:

@@ -11,7 +11,7 @@ the positions are a tensor that the network computes, so indices and weights are
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import reduce
 from itertools import product
 from operator import add, mul
@@ -106,17 +106,13 @@ def resize(builder: OnnxBuilder, step: OnnxStep) -> Sequence[Any]:
     """Resize x axis by axis. Inputs: x, roi (the crop), scales, sizes; before opset 11 only x and scales."""
     x, is_old = builder.operand(step, 0), step.op == "Upsample" or step.opset < 11
     options = {**DEFAULTS, **(OLD_DEFAULTS if is_old else {}), **attributes_of(step)}
-    arrays = [builder.known_array(step, index) for index in range(1, len(step.inputs))]
+    crop, scales, sizes = (builder.known_array(step, position) for position in (1, 2, 3))
     choices = {"mode": ("nearest", *KERNELS), "coordinate_transformation_mode": TO_OLD_POSITION,
                "nearest_mode": TAKES_LATER,
                "keep_aspect_ratio_policy": ("stretch", "not_larger", "not_smaller")}  # fmt: skip
-    for name, allowed in choices.items():
-        if options[name] not in allowed:
-            raise ImportAttributeError(step.label, name, options[name], f"There are {', '.join(allowed)}.")
-    scales, sizes = arrays[1:2], arrays[2:3]  # each a list of one array, or empty
+    _check_choices(step, options, choices)
     if is_old:
-        scales, sizes = [options.get("scales") or arrays[0]], []
-    crop = None if is_old else arrays[0]
+        crop, scales, sizes = None, options.get("scales") or crop, None
     is_outside = np.zeros((), bool)
     for position, axis in _resized_axes(x, scales, sizes, crop, options).items():
         if axis.old_extent == axis.new_extent and axis.scale == 1.0 and axis.crop == (0.0, 1.0):
@@ -128,17 +124,22 @@ def resize(builder: OnnxBuilder, step: OnnxStep) -> Sequence[Any]:
     return [TABLE["identity"](x, name=step.name)]
 
 
-def _resized_axes(
-    x: TensorNode, scales: Sequence[Any], sizes: Sequence[Any], crop: Any, options: Mapping[str, Any]
-) -> dict[int, Axis]:
+def _check_choices(step: OnnxStep, options: Mapping[str, Any], choices: Mapping[str, Collection[str]]) -> None:
+    """Raise ImportAttributeError for an option that is none of its choices."""
+    for name, allowed in choices.items():
+        if options[name] not in allowed:
+            raise ImportAttributeError(step.label, name, options[name], f"There are {', '.join(allowed)}.")
+
+
+def _resized_axes(x: TensorNode, scales: Any, sizes: Any, crop: Any, options: Mapping[str, Any]) -> dict[int, Axis]:
     """The axes named by the attribute `axes` (all by default), by position; the new extents come from sizes or scales.
 
-    scales, sizes: a list of one array, or empty. crop: the starts of all these axes, then their ends; or None.
+    crop: the starts of all these axes, then their ends. Each of these arrays may be None.
     """
     positions = range(x.rank) if options["axes"] is None else [axis % x.rank for axis in options["axes"]]
     old_extents = [x.shape[position] for position in positions]
-    if sizes and sizes[0] is not None and np.size(sizes[0]):
-        new_extents = [int(size) for size in sizes[0]]
+    if sizes is not None and np.size(sizes):
+        new_extents = [int(size) for size in sizes]
         factors = [new / old for new, old in zip(new_extents, old_extents)]
         if options["keep_aspect_ratio_policy"] != "stretch":
             choose = min if options["keep_aspect_ratio_policy"] == "not_larger" else max
@@ -146,7 +147,7 @@ def _resized_axes(
             factors = [common_factor] * len(factors)
             new_extents = [math.floor(common_factor * extent + 0.5) for extent in old_extents]
     else:
-        factors = [float(scale) for scale in scales[0]]
+        factors = [float(scale) for scale in scales]
         new_extents = [math.floor(scale * extent) for scale, extent in zip(factors, old_extents)]
     crops = [(0.0, 1.0)] * len(factors)
     if crop is not None and np.size(crop):
@@ -202,11 +203,7 @@ def grid_sample(builder: OnnxBuilder, step: OnnxStep) -> Sequence[Any]:
     """Sum over all combinations of a tap per axis: the entry at the sum of their offsets, times their weights."""
     x, grid = builder.operand(step, 0), builder.operand(step, 1)
     options = {"mode": "linear", "padding_mode": "zeros", "align_corners": 0, **attributes_of(step)}
-    for name, choices in (("mode", {"bilinear": "linear", "bicubic": "cubic"} | {mode: mode for mode in TAPS}),
-                       ("padding_mode", {mode: mode for mode in ("zeros", "border", "reflection")})):  # fmt: skip
-        if options[name] not in choices:
-            raise ImportAttributeError(step.label, name, options[name], f"There are {', '.join(choices)}.")
-        options[name] = choices[options[name]]
+    _check_choices(step, options, {"mode": TAPS, "padding_mode": ("zeros", "border", "reflection")})
     axes, flat, stride = [], slicing.reshape(x, (*x.shape[:2], -1)), 1
     for index, extent in enumerate(reversed(x.shape[2:])):  # the grid names columns first
         coordinates = slicing.index_axis(grid, grid.rank - 1, index)
@@ -239,7 +236,10 @@ def _cubic_taps(position: Any) -> list[Tap]:
     return [(low + float(step), weight) for step, weight in zip(range(-1, 3), weights)]
 
 
-TAPS = {"linear": _linear_taps, "nearest": lambda position: [(round(position), None)], "cubic": _cubic_taps}
+TAPS = {
+    "bilinear": _linear_taps, "bicubic": _cubic_taps, "linear": _linear_taps, "cubic": _cubic_taps,
+    "nearest": lambda position: [(round(position), None)],
+}  # fmt: skip
 
 
 def _clamp_tap(tap: Tap, extent: int, stride: int, options: dict[str, Any]) -> Tap:
