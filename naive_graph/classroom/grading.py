@@ -29,19 +29,9 @@ from .course import PREDICT, Course, Lesson
 from .custom_exercises import MISTAKE_NAMES
 from .exercise import Exercise
 from .exercises.tiny import as_cell, graded_part
-from .handed_in import (
-    SubmittedFiles,
-    days_late,
-    list_misplaced,
-    printable_name,
-    read_bytes,
-    read_submission,
-    student_folders,
-)
+from .handed_in import SubmittedFiles, days_late, list_misplaced, printable_name, read_submission, student_folders
 from .handout import cell_texts, latest_checks
 from .judging import Verdict, exercise_named
-from .manual_marks import FILE as BY_HAND
-from .manual_marks import spreadsheet_name
 from .notebook import current_number, judge_prediction
 from .solutions import solution_text
 
@@ -120,7 +110,7 @@ def grade_all(course: Course, print_line: PrintLine, only_student: str = "") -> 
         try:
             for done in as_completed(waiting):
                 result: Result = done.result()()
-                who = spreadsheet_name(result.student)
+                who = manual_marks.spreadsheet_name(result.student)
                 given = (marks.get((who, result.lesson, answer["exercise"])) for answer in result.answers)
                 results.append(result._replace(answers=[*map(manual_marks.apply_mark, result.answers, given)]))
                 print_line(f"{len(results)} of {len(work)}: {_result_line(results[-1])}")
@@ -132,10 +122,10 @@ def grade_all(course: Course, print_line: PrintLine, only_student: str = "") -> 
     results.sort(key=lambda result: result[:2])
     for line in [*untimed(results), *list_not_graded(course, results), *list_unmarked(results)]:
         print_line(line)
-    answers = ((spreadsheet_name(result.student), result.lesson, result.answers) for result in results)
+    answers = ((manual_marks.spreadsheet_name(result.student), result.lesson, result.answers) for result in results)
     rows = manual_marks.mark_table_rows(answers, marks)
     if rows and not only_student:
-        write_atomically(course.folder / BY_HAND, manual_marks.csv_text(rows).encode(), LessonError)
+        write_atomically(course.folder / manual_marks.FILE, manual_marks.csv_text(rows).encode(), LessonError)
     return results
 
 
@@ -143,7 +133,7 @@ def _points_of_parts(
     course: Course, students: list[str], set_lessons: list[LessonTask], who: str, lesson: str
 ) -> dict[str, float] | None:
     """The points of each part that a student is set in a lesson; None if `who`, of by_hand.csv, is no student."""
-    student = next((candidate for candidate in students if spreadsheet_name(candidate) == who), None)
+    student = next((candidate for candidate in students if manual_marks.spreadsheet_name(candidate) == who), None)
     if student is None:
         return None
     for task in set_lessons:
@@ -190,18 +180,18 @@ def list_unmarked(results: list[Result]) -> list[str]:
                 part = f"{result.lesson}, {answer['exercise']}"
                 waiting.setdefault(part, []).append(printable_name(result.student))
     return [
-        f"waiting for your marks in {BY_HAND}: {part}, of {', '.join(who)}. Until then they count 0 in the tables."
+        f"waiting for your marks in {manual_marks.FILE}: {part}, of {', '.join(who)}. Until then they count 0 in the "
+        "tables."
         for part, who in waiting.items()
     ]
 
 
 def list_unknown_extensions(course: Course, students: Iterable[str]) -> list[str]:
     """Messages about extensions for students without a folder: a misspelt name would cost somebody points."""
-    folders, messages = set(students), []
+    messages = []
     for lesson in course.lessons.values():
-        for student in lesson.extensions:
-            if student not in folders:
-                messages.append(f"{lesson.name}: an extension for {student!r}, who has no folder in submitted")
+        for student in sorted(lesson.extensions.keys() - students):
+            messages.append(f"{lesson.name}: an extension for {student!r}, who has no folder in submitted")
     return messages
 
 
@@ -272,7 +262,7 @@ def _judge_lesson(course: Course, student: str, task: LessonTask) -> Callable[[]
         sources = [Path(inspect.getsourcefile(question.solve) or "") for question, _ in questions if question.own_texts]
         custom = [(file.read_bytes(), file.with_suffix(".toml").read_bytes(), course.seed) for file in sources]
         names_file = course.folder / "exercises" / MISTAKE_NAMES
-        lecturer_names = read_bytes(names_file) if names_file.exists() else b""
+        lecturer_names = names_file.read_bytes() if names_file.exists() else b""
         answers = [answer for _, answer in questions]
         versions = CACHE_FORMAT, __version__, course.limits
         cache_key = versions, lesson.points, lesson.partial, answers, task.by_hand, custom, lecturer_names

@@ -9,23 +9,7 @@ import random
 from collections.abc import Iterator, Set
 from typing import Any
 
-from ..cases import (
-    CYCLES,
-    LARGE,
-    ExerciseCase,
-    GraphRecipe,
-    chain,
-    choose_targets,
-    graph_case,
-    make_random,
-    many_graphs,
-    many_path_graphs,
-    name_by_index,
-    names_text,
-    naming_mode,
-    random_graphs,
-    small_graphs,
-)
+from .. import cases
 from ..exercise import Exercise
 
 
@@ -52,7 +36,7 @@ def kahn(nodes):
     return listed
 
 
-def _order_complaint(case: ExerciseCase, value: Any) -> str | None:
+def _order_complaint(case: cases.ExerciseCase, value: Any) -> str | None:
     """What is wrong with a topological order of a case's nodes; None if nothing is."""
     recipe = case.recipe
     assert recipe is not None
@@ -82,14 +66,16 @@ def _list_complaint(value: Any, expected: Set[int]) -> str | None:
     return "there is a node too many" if set(indices) - expected else None
 
 
-def _kahn_cases() -> Iterator[ExerciseCase]:
-    recipes = [GraphRecipe(()), *small_graphs(), *CYCLES, *random_graphs(40), *many_path_graphs()]
+def _kahn_cases() -> Iterator[cases.ExerciseCase]:
+    recipes = [cases.GraphRecipe(()), *cases.small_graphs(), *cases.CYCLES]
+    recipes += [*cases.random_graphs(40), *cases.many_path_graphs()]
     for seed, recipe in enumerate(recipes):
         recipe, _ = recipe.shuffle_operators(seed)
         order = sorted(range(recipe.size), key=lambda place: random.Random(seed * 100 + place).random())
         if recipe.size > 1 and order == sorted(order):
             order.reverse()
-        yield graph_case(recipe, [order], f", given as [{names_text(order)}]", names=naming_mode(seed, recipe.size))
+        names, suffix = cases.naming_mode(seed, recipe.size), f", given as [{cases.names_text(order)}]"
+        yield cases.graph_case(recipe, [order], suffix, names=names)
 
 
 KAHN = Exercise(kahn, _kahn_cases, complaint=_order_complaint)
@@ -110,13 +96,13 @@ def depends_on(y):
     return found
 
 
-def _depends_cases() -> Iterator[ExerciseCase]:
-    for seed, original in enumerate([*many_graphs(40), chain(5000)]):
+def _depends_cases() -> Iterator[cases.ExerciseCase]:
+    for seed, original in enumerate([*cases.many_graphs(40), cases.chain(5000)]):
         size = original.size
-        recipe, new_index = original.shuffle_operators(seed) if size < LARGE else (original, range(size))
-        for target in [new_index[index] for index in (choose_targets(original) if size < 40 else [size - 1])]:
-            suffix = "" if size > LARGE else f", y = {name_by_index(target)}"
-            yield graph_case(recipe, [target], suffix, target, names=naming_mode(seed, recipe.size))
+        recipe, new_index = original.shuffle_operators(seed) if size < cases.LARGE else (original, range(size))
+        for target in [new_index[index] for index in (cases.choose_targets(original) if size < 40 else [size - 1])]:
+            suffix = "" if size > cases.LARGE else f", y = {cases.name_by_index(target)}"
+            yield cases.graph_case(recipe, [target], suffix, target, names=cases.naming_mode(seed, recipe.size))
 
 
 DEPENDS_ON = Exercise(depends_on, _depends_cases, complaint=lambda case, value: _list_complaint(value, case.reachable))
@@ -141,9 +127,9 @@ def is_order(nodes, order):
     return True
 
 
-def _order_cases() -> Iterator[ExerciseCase]:
-    chance = make_random(5)
-    for seed, original in enumerate(many_graphs(12)):
+def _order_cases() -> Iterator[cases.ExerciseCase]:
+    chance = cases.make_random(5)
+    for seed, original in enumerate(cases.many_graphs(12)):
         recipe, right = original.shuffle_operators(seed)
         shuffled = sorted(right, key=lambda index: chance.random())
         # One node missing; one listed twice; one listed twice in place of another.
@@ -151,8 +137,8 @@ def _order_cases() -> Iterator[ExerciseCase]:
         for order in [right, right[::-1], shuffled, *wrong] if original.size < 21 else [right]:
             special = ["a node is missing"] * (set(order) < set(right))
             special += ["a node is listed twice"] * (len(order) > recipe.size)
-            names, suffix = naming_mode(seed, recipe.size), f", order = [{names_text(order)}]"
-            yield graph_case(recipe, (range(recipe.size), order), suffix, None, special, names)
+            names, suffix = cases.naming_mode(seed, recipe.size), f", order = [{cases.names_text(order)}]"
+            yield cases.graph_case(recipe, (range(recipe.size), order), suffix, None, special, names)
 
 
 def finish_times(minutes, needs):
@@ -177,10 +163,10 @@ def _recipes() -> Iterator[tuple[Any, ...]]:
     yield {"chop": 5.0, "boil": 8.0}, {"chop": [], "boil": []}
     needs = {"chop": [], "boil": [], "cook": ["boil"], "serve": ["chop", "cook"]}
     yield {"chop": 5.0, "boil": 8.0, "cook": 10.0, "serve": 1.0}, needs
-    chance = make_random(6)
+    chance = cases.make_random(6)
     for count in (3, 4, 5, 6, 8):
         for _ in range(3):
-            steps = [f"step {name_by_index(place)}" for place in range(count)]
+            steps = [f"step {cases.name_by_index(place)}" for place in range(count)]
             needed = [[before for before in steps[:place] if chance.random() < 0.45] for place in range(count)]
             yield {step: float(1 + int(chance.random() * 9)) for step in steps}, dict(zip(steps, needed))
     yield _diamonds(30)

@@ -35,17 +35,7 @@ from ...tensor.operators.mapping import (
 from ...tensor.reduction_node import ReductionAxes, ReductionNode
 from ...tensor.sparse_selector import SelectionNode
 from ..builder import register
-from .export_graph import (
-    LAST,
-    ExportRefused,
-    Extents,
-    GraphBuilder,
-    Order,
-    Value,
-    common_order,
-    entry_types,
-    onnx_name,
-)
+from .export_graph import LAST, ExportRefused, Extents, GraphBuilder, Order, Value, common_order, entry_types, onnx_name
 
 LAYOUT_PROPERTIES = ("data_format", "axis")  # properties that ONNX fixes: operands are transposed to fit
 TRANSPOSING = {("matmul", "transpose_a"), ("matmul", "transpose_b")}  # ONNX lacks them: operands are transposed
