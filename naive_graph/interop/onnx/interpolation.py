@@ -236,7 +236,7 @@ def _cubic_taps(position: Any) -> list[Tap]:
     return [(low + float(step), weight) for step, weight in zip(range(-1, 3), weights)]
 
 
-TAPS = {
+TAPS: dict[str, Callable[[Any], list[Tap]]] = {
     "bilinear": _linear_taps, "bicubic": _cubic_taps, "linear": _linear_taps, "cubic": _cubic_taps,
     "nearest": lambda position: [(round(position), None)],
 }  # fmt: skip
