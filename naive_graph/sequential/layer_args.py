@@ -44,9 +44,9 @@ def bind(layer_name: str, fields: Sequence[Field], args: Sequence[Any], kwargs: 
     """
     names = [field.name for field in fields]
     if len(args) > len(fields):
-        most = f"at most {len(fields)} argument{'s' * (len(fields) > 1)}" if fields else "no arguments"
+        most = f"at most {len(fields)} argument{'s' * (len(fields) > 1)}"
         raise SequentialError(
-            "ARG_COUNT", f"it takes {most} ({_join_names(names)}), not {len(args)}.", layer_name, argument=len(fields)
+            "ARG_COUNT", f"it takes {most} ({', '.join(names)}), not {len(args)}.", layer_name, argument=len(fields)
         )
     values = dict(zip(names, args))
     for name, value in kwargs.items():
@@ -54,7 +54,7 @@ def bind(layer_name: str, fields: Sequence[Field], args: Sequence[Any], kwargs: 
             suggestion = suggest(name, names, " (did you mean {}?)") or KERAS_HINTS.get(name, "")
             raise SequentialError(
                 "ARG_COUNT",
-                f"it has no argument {name}{suggestion}. It has {_join_names(names)}.",
+                f"it has no argument {name}{suggestion}. It has {', '.join(names)}.",
                 layer_name,
                 argument=name,
             )
@@ -66,7 +66,7 @@ def bind(layer_name: str, fields: Sequence[Field], args: Sequence[Any], kwargs: 
             argument = index if index < len(args) else field.name
             values[field.name] = validate_field(layer_name, field, values[field.name], argument)
         elif field.default is REQUIRED:
-            raise SequentialError("ARG_COUNT", f"it needs {field.name}. It has {_join_names(names)}.", layer_name)
+            raise SequentialError("ARG_COUNT", f"it needs {field.name}. It has {', '.join(names)}.", layer_name)
         else:
             values[field.name] = field.default
     return {name: values[name] for name in names}
@@ -83,10 +83,6 @@ def validate_field(who: str, field: Field, value: Any, argument: int | str | Non
 
 def describe_value(value: Any) -> str:
     return shortened(value) if isinstance(value, (str, int, float, tuple)) else f"a {type(value).__name__}"
-
-
-def _join_names(names: Sequence[str]) -> str:
-    return ", ".join(names) or "none"
 
 
 # --- validators --------------------------------------------------------

@@ -11,6 +11,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -219,24 +220,12 @@ def in_threads(
     shared = PipelineRun(network, buffers, samples, labels, policy=policy, flow=flow, parts=parts, before=before)
     _ = network.arithmetic  # made here, once, not by each thread
     workers = [PipelineWorker(shared, number, names, timed) for number, names in enumerate(parts)]
-    errors: list[BaseException] = []
-
-    def run(worker: PipelineWorker) -> None:
-        try:
-            worker.run()
-        except BaseException as error:
-            errors.append(error)
-            shared.failed = True
-
-    threads = [threading.Thread(target=run, args=(worker,), daemon=True) for worker in workers]
-    with interrupts_to(shared.interrupt):
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            while thread.is_alive():
-                thread.join(PATIENCE)
-    for error in errors:
-        if not isinstance(error, WorkerStopped):
+    with interrupts_to(shared.interrupt), ThreadPoolExecutor(len(workers)) as pool:
+        runs = [pool.submit(worker.run) for worker in workers]
+        while wait(runs, PATIENCE).not_done:
+            shared.failed = shared.failed or any(run.done() and run.exception() for run in runs)
+    for error in (run.exception() for run in runs):
+        if error is not None and not isinstance(error, WorkerStopped):
             raise error
     if shared.failed:
         raise KeyboardInterrupt
