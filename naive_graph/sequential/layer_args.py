@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any, NamedTuple
@@ -19,7 +20,7 @@ class WrongArgument(Exception):
         self.expected = expected
 
 
-REQUIRED = object()  # the default of a field without one
+REQUIRED = inspect.Parameter.empty  # the default of a field without one
 
 
 KERAS_HINTS = {  # for arguments that layers have in Keras, but not here

@@ -29,11 +29,8 @@ class Layer:
 
     def __init_subclass__(cls) -> None:
         """Set the signature that `help` and editors show."""
-        kind, no_default = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.empty
-        parameters = []
-        for name, _, default in cls.fields:
-            shown = no_default if default is REQUIRED else default
-            parameters.append(inspect.Parameter(name, kind, default=shown))
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        parameters = [inspect.Parameter(name, kind, default=default) for name, _, default in cls.fields]
         cls.__signature__ = inspect.Signature(parameters)
 
     def __init__(self, *given: Any, **named: Any) -> None:

@@ -23,8 +23,8 @@ import numpy as np
 from ..core.number import shortened
 from ..errors import SequentialError
 from .dataflow import Dataflow, StreamOperator
-from .layer_args import is_integer
 from .network import Network
+from .pipeline import at_least_one
 from .sdf_runtime import NetworkMachine, training_machine
 from .splitjoin import decompose_operators, max_shares
 from .weight_staleness import DoubleBuffer, Gradients, block_size, doubled, fire_operators, sum_group_gradients
@@ -154,9 +154,7 @@ def partition(flow: Dataflow, workers: int, costs: Costs) -> Partition:
         names_missing = f"{', '.join(sorted(missing)):.60}"
         says = f"they are of every operator and stream of the dataflow. None are told of {names_missing}."
         raise SequentialError("BAD_VALUE", says, "costs")
-    if not is_integer(workers) or workers < 1:
-        raise SequentialError("ARG_RANGE", f"it is a whole number of at least 1, not {shortened(workers)}.", "workers")
-    names = list(flow.operators)
+    workers, names = at_least_one(workers, "workers"), list(flow.operators)
     cost = run_costs(flow, costs)
     count = len(names)
     best = [cost[0]]  # best[k - 1][j]: the least slowest of k runs over the first j operators

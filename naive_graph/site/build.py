@@ -12,6 +12,7 @@ from ..classroom.language import has_translation, languages, lesson_in_language
 from ..classroom.lessons import lessons_of_the_package
 from ..core.files import write_file_in
 from ..views.playground.folder import fingerprint, pyodide_cdn_url
+from ..views.playground.running import to_html
 from ..views.stepper.page import page as walk_page
 from .api_entry import PublicName
 from .gallery import GalleryProgram, gallery_programs, lenet_program, run_program
@@ -87,12 +88,12 @@ class SiteWriter:
 
     def write_front(self, lessons: Sequence[LessonPage], entries: Sequence[PublicName]) -> Iterator[Path]:
         first = next(gallery_programs())
-        vertical = GalleryProgram("", "", "", first.code.replace("draw(f)", 'draw(f, direction="TB")'))
+        picture = run_program(first.code.replace("draw(f)", 'draw(f, direction="TB")'), to_html)
         tex = run_program(first.code.replace("draw(f)", 'f.formula("tex")'), str)
         runs: dict[str, Any] = {"python": "", "runner": "ask.js"} if self.playground else {}
         yield self.page(
             "index.html", "front.html", "A graph of single numbers", lessons=lessons, at="lessons/", entries=entries,
-            program=first.code, picture=vertical.html(), formula=formula(f"f = {tex}"), **runs,
+            program=first.code, picture=picture, formula=formula(f"f = {tex}"), **runs,
         )  # fmt: skip
         if self.playground:
             for name in ("ask.js", "sw.js"):

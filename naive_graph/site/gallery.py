@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from textwrap import dedent
 from typing import Any, NamedTuple, TypeVar
+from urllib.parse import quote
 
 from ..graph.graph import Graph
 from ..views.playground.running import to_html
-from .markdown import link_playground
 
 # Words in a program that needs NumPy or a compiler, which a playground may lack.
 NEEDS_MORE = re.compile(r"\b(numpy|Sequential|Program)\b")
@@ -30,7 +30,8 @@ class GalleryProgram(NamedTuple):
     @property
     def link(self) -> str:
         """A link that opens it in the playground; empty if it needs more than Python."""
-        return "" if NEEDS_MORE.search(self.code) else link_playground(self.code)
+        address = f"../playground/index.html#program={quote(self.code, safe='')}"
+        return "" if NEEDS_MORE.search(self.code) else address
 
     def html(self) -> str:
         """Its picture, as interactive HTML."""

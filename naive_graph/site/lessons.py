@@ -66,7 +66,7 @@ def lesson(notebook: Path, playground: bool = False, language: str = "en") -> Le
         markdown(match[2]),
         markdown(" ".join(match[1].split())),
         re.findall(r'^check\("(\w+)"', "\n".join(sources), re.MULTILINE),
-        _mention_buttons(rewrite_note_links(render_cells(cells, playground, language)), playground),
+        _adapt_to_page(render_cells(cells, playground, language), playground),
         bool(NEEDS_MORE.search("\n".join(_sources(cells, "code")))),
         re.findall(r"^##+ (.+)$", "\n".join(_sources(cells, "markdown")), re.MULTILINE),
         next((base64.b64decode(png) for cell in cells for png in _output_pngs(cell)), b""),
@@ -92,14 +92,10 @@ def sections(lesson_page: LessonPage) -> Iterator[tuple[str, str, str]]:
         yield title, f"lessons/{lesson_page.name}.html#{place(title)}", words
 
 
-def rewrite_note_links(body: str) -> str:
-    """Rewrite a lesson's links to its notes as links to the site's pages."""
+def _adapt_to_page(body: str, playground: bool) -> str:
+    """Rewrite links to notes as links to pages of the site; with a playground, advice for hints as that for buttons."""
     body = body.replace('href="notes/glossary.md#', 'href="glossary.html#')
-    return body.replace('href="notes/the_same_in_pytorch.md"', 'href="pytorch.html"')
-
-
-def _mention_buttons(body: str, playground: bool) -> str:
-    """With a playground, replace the notebook's advice for hints by that about the page's buttons."""
+    body = body.replace('href="notes/the_same_in_pytorch.md"', 'href="pytorch.html"')
     advice = "Stuck? Press Hint below the cell, again for the next hint, and Solution in the end."
     return HINT_ADVICE.sub(advice, body) if playground else body
 

@@ -9,7 +9,6 @@ from html import escape, unescape
 from inspect import cleandoc
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from ..core.optional_deps import door
 
@@ -41,11 +40,6 @@ def templates() -> Environment:
 
 def _safe(function: Callable[..., str], *arguments: Any) -> Markup:
     return Markup(function(*arguments))
-
-
-def link_playground(program: str) -> str:
-    """The link that opens a program in the playground, from a page in a folder beside it."""
-    return f"../playground/index.html#program={quote(program, safe='')}"
 
 
 def markdown(text: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, distribution
 
 from ..classroom.lessons import lessons_of_the_package, without_outputs
@@ -25,17 +24,14 @@ def build_wheel() -> tuple[str, bytes]:
     buffer = io.BytesIO(zip_package())
     with zipfile.ZipFile(buffer, "a", zipfile.ZIP_DEFLATED) as archive:
         existing = archive.namelist()  # an installed package has its lessons inside
-        files = dict(_lessons())
+        folder = lessons_of_the_package()[0].parent
+        files = {}
+        for path in (path for path in sorted(folder.rglob("*")) if path.suffix in (".ipynb", ".md", ".po")):
+            data = without_outputs(path) if path.suffix == ".ipynb" else path.read_bytes()
+            files[f"naive_graph/lessons/{path.relative_to(folder).as_posix()}"] = data
         for file, text in {**about, "WHEEL": WHEEL, "RECORD": ""}.items():
             files[f"{name}.dist-info/{file}"] = text.encode()
-        for path, data in files.items():
-            if path not in existing:
-                archive.writestr(zipfile.ZipInfo(path), data, zipfile.ZIP_DEFLATED)
+        for inside, data in files.items():
+            if inside not in existing:
+                archive.writestr(zipfile.ZipInfo(inside), data, zipfile.ZIP_DEFLATED)
     return f"{name}-py3-none-any.whl", buffer.getvalue()
-
-
-def _lessons() -> Iterator[tuple[str, bytes]]:
-    folder = lessons_of_the_package()[0].parent
-    for path in (path for path in sorted(folder.rglob("*")) if path.suffix in (".ipynb", ".md", ".po")):
-        data = without_outputs(path) if path.suffix == ".ipynb" else path.read_bytes()
-        yield f"naive_graph/lessons/{path.relative_to(folder).as_posix()}", data
