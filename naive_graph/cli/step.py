@@ -15,8 +15,7 @@ from ..graph.nodes import Constant
 from ..views.drawing.picture import checked_path
 from ..views.steps.record import step
 from ..views.steps.recording import Participants
-from ..views.steps.step import Step
-from ..views.steps.steps import Steps
+from ..views.steps.steps import Step, Steps
 from .draw import parse_assignments, report_file
 from .expression import read
 

@@ -2,11 +2,10 @@
 
 recording    one recorded sweep, its events packed, and the nodes that take part
 state        what is known after a step
-describe     a step in words and figures; `mathml` shows its rule
-step         one step
-steps        the walk: every step of every run
-packing      a walk as bytes; `columns` packs sweeps, and what `landscape` finds below a loop
-naming       a walk's title and heading
+describe     a step in words and figures, and a walk's title; `mathml` shows formulas
+steps        one step, and the walk: every step of every run
+packing      a page's data as bytes
+columns      what a page is given of a walk: its sweeps, and the loss surface below a loop
 firings      the walk through a dataflow: every firing of its operators
 record       `step(f)` and `record()`
 """

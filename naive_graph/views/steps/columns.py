@@ -13,11 +13,13 @@ from array import array
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import islice, pairwise
+from itertools import chain, islice, pairwise
 from typing import Any
 
 from ...core.progress import with_progress
 from ...core.rules import RULES
+from ...errors import NaiveGraphError
+from ...graph.node_factory import handle
 from ..assets import page_translations, translate_page_text
 from ..drawing.draw import LARGEST
 from ..drawing.live_graph import rules_to_javascript
@@ -25,16 +27,16 @@ from ..drawing.picture import Picture
 from ..drawing.scene import GRAD_ROOM, READABLE, VALUE_ROOM, DrawOptions, operator_symbol, with_numbers
 from ..drawing.summary import summary_scene
 from ..drawing.svg import drawing_for_page
+from ..plots.surface import Surface, contour_levels, spread, window
 from . import describe
-from .landscape import compute_surface
 from .mathml import mathml
-from .naming import walk_heading, walk_title
 from .packing import StepperPayload, pack_blob
 from .recording import BACKWARD, FORWARD, KINDS, TANGENT, UPDATE, Participants, Run
 from .state import State
 
 MOST_FOLDED = 5000  # nodes of the largest graph that is drawn whole if it has scopes to fold
 MOST_LINES = 400  # lines that are sent of each file of the learner's program
+GRID = 40  # points along each side of a loss surface
 LETTERS, RESULTS = "abcdeghkpqrsuvwαβγδεζηθ", "yztω"  # of a rule's formula: for operands, and for the result
 
 
@@ -49,7 +51,7 @@ class PayloadBuilder:
         self.origins: dict[tuple[int, int], int] = {}
         self.places: list[list[Any]] = []  # of origins: file, line, columns
         self.files: dict[str, int] = {}
-        self.title = title or walk_title(self.casts)
+        self.title = title or describe.walk_title(self.casts)
 
     def walk(self) -> StepperPayload:
         header: dict[str, Any] = {"title": self.title, "tongue": page_translations()}
@@ -58,7 +60,7 @@ class PayloadBuilder:
         header |= self._pack_runs()
         header["signs"] = {name: operator_symbol(RULES[name]) for name in self.kinds if name in RULES}
         header |= {"kinds": list(self.kinds), "kind_names": KINDS, "origins": self.places, "files": self._files()}
-        header["heading"] = walk_heading(self.casts)
+        header["heading"] = describe.walk_heading(self.casts)
         header["surface"] = compute_surface(self.runs)
         first = self.casts[0] if self.casts and self.casts[0].is_there() else None
         still = self._static_preview(first) if first and len(first.rows) <= LARGEST else None
@@ -180,6 +182,30 @@ def recompute_script(runs: Sequence[Run]) -> str:
     if len(casts) != 1 or any(run.phase == UPDATE for run in runs) or len({run.phase for run in runs}) < len(runs):
         return ""
     return rules_to_javascript(runs[0].cast.plan)
+
+
+def compute_surface(runs: Sequence[Run]) -> dict[str, Any] | None:
+    """Heights of the result on a grid of the two weights that a loop moved, and contour levels; None if not two."""
+    moved = {*chain.from_iterable(run.before for run in runs if run.phase == UPDATE)}
+    there = [run for run in runs if run.phase not in (UPDATE, BACKWARD)]
+    cast = there[0].cast if there else None
+    if len(moved) != 2 or cast is None or len(cast.targets) != 1 or not cast.is_there():
+        return None
+    rows = sorted(moved)
+    reads = [entry for run in there for entry in run if entry.kind == "read"]
+    paths = [[entry.value for entry in reads if entry.row == row] for row in rows]
+    try:
+        surface = Surface(handle(cast.tables, cast.targets[0]), [handle(cast.tables, row) for row in rows])
+        size = int(surface.affordable_count(GRID * GRID, 100) ** 0.5)
+        ends = window(paths[0], paths[1]), window(paths[1], paths[0])
+        axes = [spread(low, high, size) for low, high in ends]
+        heights = surface.over([(x, y) for y in axes[1] for x in axes[0]])
+        levels = contour_levels(heights)
+    except (NaiveGraphError, ValueError, OverflowError, IndexError):
+        return None  # the graph needs to be fed, or the walk left the finite numbers
+    shown = [None if height != height else float(f"{height:.6g}") for height in heights]
+    names = [cast.called(row) for row in rows]
+    return {"rows": rows, "names": names, "ends": ends, "size": size, "heights": shown, "levels": levels}
 
 
 def _split_into_columns(run: Run) -> tuple[dict[str, array[Any]], array[float], list[int]]:

@@ -1,16 +1,23 @@
-"""Describe a recorded event as text: its arithmetic, the running sum of a gradient, and a plain sentence."""
+"""Describe a recorded event as text (arithmetic, running sum of a gradient, plain sentence); title a whole walk."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
+from typing import Any
 
-from ...core.interpreters.text import TEX, FormulaText
+from ...core.interpreters.text import TEX, FormulaText, tex_name
 from ...core.rules import Rule
+from ...graph.node_factory import handle
 from ..assets import translate_page_text
-from ..drawing.names import ordinal
+from ..drawing.names import formula_line, ordinal
+from ..drawing.scene import READABLE, SCREENFUL
 from ..theme import MINUS, format_number
+from .mathml import mathml
 from .recording import BACKWARD, Entry, Participants, Run
 
+LONGEST, DEEPEST = 160, 6  # a formula with more letters, or with deeper nested brackets, is no heading
+LONG = 60  # letters of a formula in a title
 MOST_TERMS = 6  # that are written of a running sum, or of the operands of one operator
 SIDES = {1: ("",), 2: ("left", "right")}  # by the number of operands: what each is called
 # Templates of the sentences about a step; the browser fills in the same ones.
@@ -109,31 +116,58 @@ def format_running_sum(run: Run, row: int, places: Sequence[int], total: float) 
     return f"{derivative_name(run, row)} = {' + '.join(texts)}{summed}"
 
 
-def sentence(run: Run, entry: Entry, known_values: dict[int, float]) -> str:
-    """The step in one plain sentence."""
-    text = _make_sentence(run, entry, known_values)
-    return text[0].upper() + text[1:] if text.startswith("the ") else text
-
-
-def _make_sentence(run: Run, entry: Entry, values: dict[int, float]) -> str:
-    cast, computation = run.cast, arithmetic(run, entry, values)
-    who = cast.called(entry.row)
+def sentence(run: Run, entry: Entry, computation: str) -> str:
+    """The step in one plain sentence. computation: its arithmetic."""
+    cast, word = run.cast, str(entry.kind)
+    facts: dict[str, Any] = {"who": cast.called(entry.row), "said": computation}
     if entry.kind == "started":
-        iteration = translate_page_text(", iteration {number}").format(number=run.iteration) if run.iteration else ""
-        phase = translate_page_text(run.phase.capitalize())
-        return translate_page_text(WORDS["started"]).format(phase=phase, iteration=iteration)
-    if entry.kind == "enqueued":
+        facts["phase"] = translate_page_text(run.phase.capitalize())
+        iteration = translate_page_text(", iteration {number}").format(number=run.iteration)
+        facts["iteration"] = iteration if run.iteration else ""
+    elif entry.kind == "enqueued":
         back = run.phase == BACKWARD
         word = "enqueued back" if back else "enqueued"
         if entry.row in cast.targets if back else not cast.operands(entry.row):
             word = "free"
-        return translate_page_text(WORDS[word]).format(who=who)
-    if entry.kind == "contributed":
-        side, giver = operand_side(cast, entry.consumer, entry.position), cast.called(entry.consumer)
-        side = translate_page_text(WORDS["side"]).format(place=side) if side else ""
-        words = translate_page_text(WORDS["contributed" if entry.taken else "untaken"])
-        return words.format(giver=giver, who=who, side=side, said=computation)
-    return translate_page_text(WORDS[entry.kind]).format(who=who, said=computation)
+    elif entry.kind == "contributed":
+        side = operand_side(cast, entry.consumer, entry.position)
+        facts["side"] = translate_page_text(WORDS["side"]).format(place=side) if side else ""
+        facts["giver"] = cast.called(entry.consumer)
+        word = "contributed" if entry.taken else "untaken"
+    text = translate_page_text(WORDS[word]).format(**facts)
+    return text[0].upper() + text[1:] if text.startswith("the ") else text
+
+
+# --- a whole walk ---------------------------------------------------------------
+
+
+def walk_title(casts: Sequence[Participants]) -> str:
+    """Such as "A walk through f": the first graph's results by their names, or else by their shortened formulas."""
+    if not casts:
+        return "An empty walk"
+    first = casts[0]
+    names = ", ".join(first.then.name(row) or _result_name(first, row) for row in first.targets[:3])
+    return f"{translate_page_text('A walk through')} {names}"
+
+
+def _result_name(cast: Participants, row: int) -> str:
+    if cast.is_there() and len(cast.rows) <= SCREENFUL:
+        return formula_line(handle(cast.tables, row), LONG)
+    return f"a graph of {len(cast.rows):,} nodes"
+
+
+def walk_heading(casts: Sequence[Participants]) -> str:
+    """The formula of the first graph's result as MathML; "" if it is too long, or the graph was cleared."""
+    cast = next(iter(casts), None)
+    if cast is None or not cast.is_there() or len(cast.rows) > READABLE or len(cast.targets) != 1:
+        return ""
+    node = handle(cast.tables, cast.targets[0])
+    text, tex = node.formula(), node.formula("tex")
+    # Each level of brackets is drawn larger than what it encloses.
+    deep = max(accumulate((letter == "(") - (letter == ")") for letter in text))
+    if "\n" in text or tex.startswith(r"\begin{aligned}") or len(text) > LONGEST or deep > DEEPEST:
+        return ""
+    return mathml(f"{tex_name(cast.called(node.row))} = {tex}")
 
 
 # --- rules in TeX ---------------------------------------------------------------

@@ -15,7 +15,7 @@ from ..drawing.names import ordinal
 from ..drawing.svg import drawing_for_page
 from ..stepper.widget import RecordedWalk
 from ..theme import format_number
-from .naming import LONG
+from .describe import LONG
 from .packing import StepperPayload, pack_blob
 
 Array = Any

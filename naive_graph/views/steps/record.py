@@ -22,8 +22,8 @@ from ...graph.node_factory import CURRENT
 from ...graph.nodes import Node, rows_of
 from ...graph.run_checks import initial_values, validate_feed
 from ..drawing.text_metrics import visible
+from .describe import LONG
 from .firings import Firings
-from .naming import LONG
 from .recording import BACKWARD, FORWARD, TANGENT, UPDATE, Entry, Participants, Run, primal_value
 from .steps import Steps
 

@@ -9,7 +9,6 @@ from math import isfinite
 from struct import Struct
 from typing import Any, Literal, NamedTuple, get_args
 
-from ...core.origin import Origin
 from ...core.plan import Plan, ancestors
 from ...core.rules import Rule
 from ...core.sweep import Contributed, Enqueued, Event, Finished
@@ -54,10 +53,6 @@ class Participants:
     def alike(self) -> Alike:
         """The nameless rows, by kind of node and line of the program."""
         return group_by_line(self.then, self.rows)
-
-    def origin(self, row: int) -> Origin | None:
-        """The line of Python that made the node."""
-        return None if row < 0 else self.then.origin(row)
 
     @cached_property
     def constants(self) -> set[int]:
