@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import os
 from contextlib import nullcontext, suppress
-from functools import cache
+from functools import cache, partial
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -66,14 +66,14 @@ class AltitudesPage(Suggesting):
         self.title = subject.title
         self.counts = len(payload.tensors), len(payload.plan)
         self.samples = len(subject.samples)
-        self._blob, self._script, self._styles = payload.blob, payload.script, payload.styles
+        full_script = f"{altitudes_script()}\n{payload.script}\nbegin({'rules' if payload.script else 'null'});\n"
+        css = altitudes_css() + payload.styles
+        self._fill = partial(fill_page, "altitude_view/altitudes.html", self.title, payload.blob, full_script, css)
 
     @property
     def html(self) -> str:
         """The page as text. It loads nothing, and runs no script but its own."""
-        full_script = f"{altitudes_script()}\n{self._script}\nbegin({'rules' if self._script else 'null'});\n"
-        css = altitudes_css() + self._styles
-        return fill_page("altitude_view/altitudes.html", self.title, self._blob, full_script, css)
+        return self._fill()
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the page as one HTML file that needs nothing else: no network, no Python."""

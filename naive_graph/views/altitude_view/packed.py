@@ -23,7 +23,7 @@ from ..drawing.scene import DrawOptions
 from ..drawing.svg import drawing_for_page
 from ..drawing.tensors import TensorDrawing, formula_of, printed_names
 from ..drawing.text_metrics import visible
-from ..steps.packing import pack_blob
+from ..steps.packing import pack_blob, plan_columns
 from ..theme import svg_style
 from .machine import machine_header
 from .subject import END, INPUT, Subject
@@ -55,15 +55,8 @@ class AltitudesPayload:
 
     def _build_header(self, tables: Tables) -> dict[str, Any]:
         subject, plan, kinds = self.subject, self.plan, dict[str, int]()
-        header: dict[str, Any] = {
-            "kinds": array("i", [kinds.setdefault(tables.kind(row), len(kinds)) for row in plan.rows]),
-            "rows": array("i", plan.rows),
-            "starts": array("i", plan.starts),
-            "operands": array("i", plan.operand_steps),
-            "title": subject.title,
-            "kinds_named": list(kinds),
-            "targets": plan.targets,
-        }
+        header = plan_columns(plan, [kinds.setdefault(tables.kind(row), len(kinds)) for row in plan.rows])
+        header |= {"title": subject.title, "kinds_named": list(kinds)}
         header["tensors"] = list(map(self._tensor, self.tensors))
         header["layers"] = [
             {

@@ -9,7 +9,7 @@ import linecache
 import re
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from html import escape
 from importlib.util import find_spec
 from pathlib import Path
@@ -188,23 +188,19 @@ def format_error(error: BaseException, cell: str = "") -> str:
 
 def compiled() -> bytes:
     """A ZIP of the bytecode of all imported modules of this package, so that the next page need not compile them."""
-    import compileall  # here, since a page waits for every import
+    import py_compile  # here, since a page waits for every import
     import zipfile
-    from py_compile import PycInvalidationMode
 
-    package_folder = Path(__file__).parents[2]
+    folder = Path(__file__).parents[2]
+    files = {Path(file) for module in [*sys.modules.values()] if (file := getattr(module, "__file__", None))}
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
-        for path in _list_imported_files(package_folder):
-            compileall.compile_file(path, quiet=2, force=True, invalidation_mode=PycInvalidationMode.UNCHECKED_HASH)
-            for bytecode_file in (path.parent / "__pycache__").glob(f"{path.stem}.{sys.implementation.cache_tag}.pyc"):
-                archive.write(bytecode_file, bytecode_file.relative_to(package_folder))
+        for path in sorted(path for path in files if path.is_relative_to(folder)):
+            unchecked = py_compile.PycInvalidationMode.UNCHECKED_HASH
+            bytecode = py_compile.compile(str(path), quiet=2, invalidation_mode=unchecked)
+            if bytecode is not None:
+                archive.write(bytecode, Path(bytecode).relative_to(folder))
     return buffer.getvalue()
-
-
-def _list_imported_files(package_folder: Path) -> Iterator[Path]:
-    files = {Path(file_name) for module in [*sys.modules.values()] if (file_name := getattr(module, "__file__", None))}
-    return (path for path in sorted(files) if path.is_relative_to(package_folder))
 
 
 def _has_page(thing: Any) -> bool:

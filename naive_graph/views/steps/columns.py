@@ -30,7 +30,7 @@ from ..drawing.svg import drawing_for_page
 from ..plots.surface import Surface, contour_levels, spread, window
 from . import describe
 from .mathml import mathml
-from .packing import StepperPayload, pack_blob
+from .packing import StepperPayload, pack_blob, plan_columns
 from .recording import BACKWARD, FORWARD, KINDS, TANGENT, UPDATE, Participants, Run
 from .state import State
 
@@ -109,7 +109,7 @@ class PayloadBuilder:
 
     def _cast(self, cast: Participants) -> dict[str, Any]:
         """The nodes of a plan, their rules and their drawing."""
-        plan, then = cast.plan, cast.then
+        then = cast.then
         kinds = [self.kinds.setdefault(then.kind(row), len(self.kinds)) for row in cast.rows]
         names = {step: name for step, row in enumerate(cast.rows) if (name := then.name(row)) is not None}
         # A letter in a rule's formula must not be the name of a node.
@@ -117,14 +117,10 @@ class PayloadBuilder:
         free, last = ([letter for letter in letters if letter not in taken] for letters in (LETTERS, RESULTS))
         letters = [*free[:8], last[0]]
         return {
-            "rows": array("i", cast.rows),
-            "kinds": array("i", kinds),
-            "starts": array("i", plan.starts),
-            "operands": array("i", plan.operand_steps),
+            **plan_columns(cast.plan, kinds),
             "origins": array("i", map(self._origin_number, map(then.origin, cast.rows))),
             "names": names,
             "titles": {step: cast.names[row] for step, row in enumerate(cast.rows) if row in cast.names},
-            "targets": list(plan.targets),
             "tensors": _lowered_tensors(cast),
             "rules": _rule_formulas(cast, "".join(letters)),
             "letters": letters,

@@ -128,10 +128,8 @@ class Firings(RecordedWalk):
     def __repr__(self) -> str:
         return f"<{len(self.fired):,} firings of {len(self.flow.operators)} operators>"
 
-    def _title(self) -> str:
-        return f"{shorten_layer_list(self.flow, LONG) or 'A dataflow'}, one firing after another"
-
     def walk(self, title: str = "") -> StepperPayload:
+        title = title or f"{shorten_layer_list(self.flow, LONG) or 'A dataflow'}, one firing after another"
         picture = draw(self.flow)
         scene = picture.scene
         if len(self.flow.operators) <= MOST_DRAWN // 2:  # streams from outside have boxes as well
@@ -139,7 +137,7 @@ class Firings(RecordedWalk):
         boxes, arrows = {box.id for box in scene.boxes}, {arrow.id for arrow in scene.arrows}
         box_of = {name: name if name in boxes else name.partition(".")[0] for name in self.flow.operators}
         header = {
-            "title": title or self._title(),
+            "title": title,
             "flow": {
                 "operators": {name: [box_of[name], operator.kind] for name, operator in self.flow.operators.items()},
                 "streams": {
@@ -154,7 +152,7 @@ class Firings(RecordedWalk):
             "drawing": drawing_for_page(scene),
             "words": {},
         }
-        return StepperPayload(pack_blob(header), str(header["title"]), len(self), picture)
+        return StepperPayload(pack_blob(header), title, len(self), picture)
 
 
 def _freeze_streams(streams: Mapping[str, Iterable[Array]]) -> dict[str, tuple[Array, ...]]:

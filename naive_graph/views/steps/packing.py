@@ -6,9 +6,11 @@ import json
 import sys
 import zlib
 from array import array
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from ...core.plan import Plan
 from ..drawing.picture import Picture
 
 WORD = 8  # every column begins at a multiple of so many bytes, as arrays in a browser must
@@ -23,6 +25,12 @@ class StepperPayload:
     count: int
     picture: Picture | None
     live: str = ""  # JavaScript with which a page computes it anew
+
+
+def plan_columns(plan: Plan, kinds: Iterable[int]) -> dict[str, Any]:
+    """A plan's rows, edges and targets. kinds: a number for the kind of each row."""
+    columns = {"rows": plan.rows, "kinds": kinds, "starts": plan.starts, "operands": plan.operand_steps}
+    return {name: array("i", column) for name, column in columns.items()} | {"targets": list(plan.targets)}
 
 
 def pack_blob(header: dict[str, Any]) -> bytes:

@@ -50,7 +50,8 @@ class Recorder:
             self.iteration, self.was_differentiated = self.iteration + 1, False
         self.record_update(cast, {row: value for row, kind, value in zip(plan.rows, plan.kinds, values) if kind < 0})
         is_tangent = any(isinstance(value, DualNumber) for value in values)
-        run = self._begin(TANGENT if is_tangent else FORWARD, cast)
+        run = Run(TANGENT if is_tangent else FORWARD, cast, self.iteration)
+        self.runs.append(run)
         events = forward_sweep(plan, values)
         for _ in plan.sources():
             run.add_event(next(events))
@@ -68,7 +69,8 @@ class Recorder:
         self, plan: Plan, values: Sequence[Any], seeds: dict[int, Any], wanted: Sequence[bool]
     ) -> list[Any]:
         """Return the adjoint of each step as the reference engine does, and record the events."""
-        run = self._begin(BACKWARD, self._cast(plan))
+        run = Run(BACKWARD, self._cast(plan), self.iteration)
+        self.runs.append(run)
         run.values, constants = dict(zip(plan.rows, values)), run.cast.constants
         self.was_differentiated = True
         adjoints = []
@@ -102,11 +104,6 @@ class Recorder:
             cast = self.runs[-1].cast
             values = {row: cast.tables.value(row) for row in [*self.leaves] if row < len(cast.tables)}
             self.record_update(cast, {row: value for row, value in values.items() if value is not None})
-
-    def _begin(self, phase: str, participants: Participants) -> Run:
-        run = Run(phase, participants, self.iteration)
-        self.runs.append(run)
-        return run
 
     def _cast(self, plan: Plan) -> Participants:
         if plan not in self.casts:
