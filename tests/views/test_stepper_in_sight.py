@@ -58,7 +58,7 @@ def wanted(steps: Any, every: int = 1, first: int = 1) -> list[tuple[int, str, l
         operands = cast.operands(acting)
         if each.phase == "backward":
             operands = [row for row in operands if row not in cast.constants]
-        around = {f"row-{row}" for row in (*operands, *cast.consumers(acting))}
+        around = {f"row-{row}" for row in (*operands, *cast.consumers[acting])}
         found.append((each.index, f"row-{acting}", sorted(around)))
     return found
 

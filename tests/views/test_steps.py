@@ -122,7 +122,7 @@ def test_nothing_is_waited_for_after_the_last_use(recipe):
             return
         steps = step(y)
         (run,) = (each for each in steps.runs if each.phase == "backward")
-        left = {row: len(run.cast.consumers(row)) for row in run.cast.rows}
+        left = {row: len(run.cast.consumers[row]) for row in run.cast.rows}
         for each, state in steps.states(range(len(steps) - len(run), len(steps))):
             if each.kind == "contributed":
                 left[each.row] -= 1

@@ -58,8 +58,7 @@ def make_subject(model: Any, data: Any = None, labels: Any = None) -> Subject:
     if labels is not None:
         raise DrawingError("altitudes: labels are of a Sequential, which has a loss. Leave labels out.")
     output = _find_output(model)
-    leaves = [ancestor for ancestor in ancestors([output]) if isinstance(ancestor, LeafNode)]
-    inputs = [leaf for leaf in leaves if leaf.leaf_type == LeafType.INPUT]
+    inputs = [leaf for leaf in ancestors([output]) if isinstance(leaf, LeafNode) and leaf.leaf_type == LeafType.INPUT]
     if len(inputs) > 1:
         raise DrawingError(
             f"altitudes: there are {len(inputs)} inputs, and one sample is shown. Give the others values."

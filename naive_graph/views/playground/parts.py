@@ -7,7 +7,7 @@ import subprocess
 import tarfile
 import tempfile
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
@@ -55,18 +55,17 @@ def _download(folder: Path) -> None:
 
 
 def _read_archives(folder: Path) -> dict[str, bytes]:
-    return {name: data for package in PARTS for name, data in _unpack(folder, package)}
-
-
-def _unpack(folder: Path, package: str) -> Iterator[tuple[str, bytes]]:
-    archive = folder / f"{package.replace('@', '-')}.tgz"
-    try:
-        with tarfile.open(archive) as opened:
-            members = {name: opened.extractfile(f"package/{name}") for name in PARTS[package]}
-            contents = {name: member.read() if member else b"" for name, member in members.items()}
-    except (OSError, tarfile.TarError, KeyError, EOFError):
-        raise FolderError(f"There is no {archive}, or it cannot be read. {HOW}") from None
-    for name, data in contents.items():
-        if sha256(data).hexdigest() != PARTS[package][name]:
-            raise FolderError(f"{name} in {archive} is not the one that is known. {HOW}")
-        yield f"{package.split('@')[0]}/{Path(name).name}", data
+    files = {}
+    for package, digests in PARTS.items():
+        archive = folder / f"{package.replace('@', '-')}.tgz"
+        try:
+            with tarfile.open(archive) as opened:
+                members = {name: opened.extractfile(f"package/{name}") for name in digests}
+                contents = {name: member.read() if member else b"" for name, member in members.items()}
+        except (OSError, tarfile.TarError, KeyError, EOFError):
+            raise FolderError(f"There is no {archive}, or it cannot be read. {HOW}") from None
+        for name, data in contents.items():
+            if sha256(data).hexdigest() != digests[name]:
+                raise FolderError(f"{name} in {archive} is not the one that is known. {HOW}")
+            files[f"{package.split('@')[0]}/{Path(name).name}"] = data
+    return files

@@ -172,12 +172,8 @@ def formula(node: Node) -> str:
 def format_error(error: BaseException, cell: str = "") -> str:
     """Format a traceback with only the frames of the program, or of the lesson's cells."""
     report = traceback.TracebackException.from_exception(error)
-    current: traceback.TracebackException | None = report
     own = re.compile(f"{NAME}$|cell " if cell else f"{NAME}$")
-    while current is not None:
-        own_frames = [frame for frame in current.stack if own.match(frame.filename)]
-        current.stack = traceback.StackSummary.from_list(own_frames)
-        current = current.__cause__
+    report.stack = traceback.StackSummary.from_list(frame for frame in report.stack if own.match(frame.filename))
     advice, is_in_page = "", sys.platform == "emscripten" and not cell
     if isinstance(error, (ModuleNotFoundError, MissingToolError)) and is_in_page:
         advice = MISSING_MODULE_ADVICE

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from math import isfinite
@@ -12,7 +11,7 @@ from typing import Any, Literal, NamedTuple, get_args
 from ...core.plan import Plan, ancestors
 from ...core.rules import Rule
 from ...core.sweep import Contributed, Enqueued, Event, Finished
-from ...core.tables import Tables, group_by_key
+from ...core.tables import Tables
 from ...graph.node_factory import CURRENT
 from ..drawing.draw import readable_scene
 from ..drawing.names import Alike, group_by_line, name_by_line, names_of
@@ -60,17 +59,13 @@ class Participants:
         return {row for row, varies in zip(self.rows, self.plan.varies()) if not varies}
 
     @cached_property
-    def followers(self) -> tuple[array[int], array[int]]:
-        """The consumers of each step, one entry for each operand position, in CSR form: starts and steps."""
-        plan = self.plan
-        consumer_steps = [step for step in range(len(plan)) for _ in plan.operands(step)]
-        return group_by_key(plan.operand_steps, consumer_steps, len(plan))
-
-    def consumers(self, row: int) -> list[int]:
-        """The rows that this one feeds, one for each operand position."""
-        starts, steps = self.followers
-        step = self.step_of[row]
-        return [self.rows[follower] for follower in steps[starts[step] : starts[step + 1]]]
+    def consumers(self) -> dict[int, list[int]]:
+        """The rows that each row feeds, one for each operand position."""
+        consumers: dict[int, list[int]] = {row: [] for row in self.rows}
+        for row in self.rows:
+            for operand in self.operands(row):
+                consumers[operand].append(row)
+        return consumers
 
     def scene(self) -> Scene:
         """The scene of all nodes, with placeholders instead of values."""

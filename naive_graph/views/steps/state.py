@@ -34,7 +34,7 @@ class State:
         if run.phase == UPDATE:
             return
         self.values, self.grads, self.terms = dict(run.values), {}, {}
-        dependencies = cast.consumers if run.phase == BACKWARD else cast.operands
+        dependencies = cast.consumers.__getitem__ if self.back else cast.operands
         self.waiting = {row: len(dependencies(row)) for row in cast.rows if not (self.back and row in cast.constants)}
 
     def replay(self, run: Run) -> Iterator[tuple[Entry, list[int]]]:
@@ -52,7 +52,7 @@ class State:
             self.values[row] = value
             if (slope := run.slopes.get(row)) is not None:
                 self.grads[row] = slope
-            return self._done(row, run.cast.consumers(row))
+            return self._done(row, run.cast.consumers[row])
         elif kind == "contributed":
             self.grads[row] = value
             self.terms.setdefault(row, []).append(index)
