@@ -17,7 +17,6 @@ from ..core import catalogue as c
 from ..core import ieee
 from ..core.rules import Rule
 
-REWRITES: dict[str, Callable[..., Any]] = {}
 COMPUTED = {c.add, c.sub, c.neg, c.mul, c.div, c.pow}  # of numbers alone, and of no learner's 0, these give a number
 
 
@@ -25,13 +24,8 @@ def simplify(rule: Rule, operands: tuple[Any, ...]) -> Any:
     """A number, or a simpler expression, for the rule applied to these operands; None if there is none."""
     if rule in COMPUTED and len(operands) <= 2 and are_numbers(*operands):
         return rule(*[number_of(x) for x in operands])
-    rewrite = REWRITES.get(rule.name)
+    rewrite = REWRITES.get(rule)
     return None if rewrite is None else rewrite(*operands)
-
-
-def rewrite_rule(function: Callable[..., Any]) -> Callable[..., Any]:
-    REWRITES[function.__name__.rstrip("_")] = function
-    return function
 
 
 def number_of(x: Any) -> float | None:
@@ -65,7 +59,6 @@ def sort_key(x: Any) -> int:
     return -1 if isinstance(x, float) else x.serial
 
 
-@rewrite_rule
 def add(*xs: Any) -> Any:
     if len(xs) != 2:
         return None
@@ -94,7 +87,6 @@ def _merge_complementary_selects(a: Any, b: Any) -> Any:
     return None
 
 
-@rewrite_rule
 def sub(a: Any, b: Any) -> Any:
     if is_rule(b, c.neg):
         return c.add(a, b.operands[0])
@@ -103,7 +95,6 @@ def sub(a: Any, b: Any) -> Any:
     return None
 
 
-@rewrite_rule
 def neg(a: Any) -> Any:
     if is_rule(a, c.neg):
         return a.operands[0]
@@ -111,7 +102,6 @@ def neg(a: Any) -> Any:
     return None if rest is a else c.mul(-number, rest)
 
 
-@rewrite_rule
 def mul(*xs: Any) -> Any:
     if len(xs) != 2:
         return None
@@ -160,7 +150,6 @@ def _merge_fractions(a: Any, b: Any) -> Any:
     return None
 
 
-@rewrite_rule
 def div(a: Any, b: Any) -> Any:
     if number_of(b) == 1.0:
         return a
@@ -172,14 +161,12 @@ def div(a: Any, b: Any) -> Any:
     return None
 
 
-@rewrite_rule
 def pow_(a: Any, b: Any) -> Any:
     if number_of(b) == 1.0:
         return a
     return 1.0 if b == 0.0 else None
 
 
-@rewrite_rule
 def pow_slope(a: Any, b: Any) -> Any:
     """b * a**(b - 1), if b is a number and b - 1 is exact: then the result has the same bits as the rule's own."""
     number = number_of(b)
@@ -188,13 +175,11 @@ def pow_slope(a: Any, b: Any) -> Any:
     return 0.0 if number == 0.0 else c.mul(number, c.pow(a, number - 1.0))
 
 
-@rewrite_rule
 def nonnegative(a: Any) -> Any:
     number = number_of(a)
     return a if number is not None and number >= 0.0 else None
 
 
-@rewrite_rule
 def where(condition: Any, a: Any, b: Any) -> Any:
     number = number_of(condition)
     if number is not None:
@@ -212,3 +197,9 @@ def where(condition: Any, a: Any, b: Any) -> Any:
     if is_rule(b, c.where) and b.operands[0] is condition:
         return c.where(condition, a, b.operands[2])
     return None
+
+
+REWRITES: dict[Rule, Callable[..., Any]] = {
+    c.add: add, c.sub: sub, c.neg: neg, c.mul: mul, c.div: div, c.pow: pow_,
+    c.pow_slope: pow_slope, c.nonnegative: nonnegative, c.where: where,
+}  # fmt: skip
