@@ -26,7 +26,7 @@ from .simplify import simplify
 class Expression(Arithmetic):
     """An existing node (`_row`), or the application of `rule` to `operands` that has no row yet."""
 
-    __slots__ = ("_row", "needed", "number", "operands", "owner", "rule", "serial")
+    __slots__ = ("_row", "number", "operands", "owner", "rule", "serial")
 
     def __init__(
         self, owner: Expressions, row: int | None = None, rule: Rule | None = None, operands: tuple[Any, ...] = ()
@@ -36,7 +36,6 @@ class Expression(Arithmetic):
         self.rule = rule
         self.operands = operands
         self.number: float | None = None  # the value, if it is a Constant
-        self.needed = False
         # Sort key: existing rows by number, then new expressions in the order of their making.
         self.serial = owner.size + len(owner.planned) if row is None else row
 
@@ -98,15 +97,9 @@ class Expressions:
 
     def _collect_needed(self, answers: Sequence[Any]) -> list[Expression]:
         """The expressions without a row that the answers depend on, in topological order."""
-        needed = []
-        for answer in answers:
-            if isinstance(answer, Expression):
-                answer.needed = True
+        reached, needed = set(answers), []
         for expression in reversed(self.planned):
-            if expression.needed and expression._row is None:
+            if expression in reached and expression._row is None:
                 needed.append(expression)
-                for operand in expression.operands:
-                    if type(operand) is Expression:
-                        operand.needed = True
-            expression.needed = False
+                reached.update(expression.operands)
         return needed[::-1]
