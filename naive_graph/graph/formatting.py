@@ -11,7 +11,6 @@ from textwrap import fill
 from typing import TypeVar
 
 from ..core.interpreters.text import formula
-from ..core.lock import GUARD
 from ..core.number import shortened
 from ..core.plan import Plan, check_set, plan_for
 from ..core.tables import CONSTANT, PLACEHOLDER, VARIABLE, Tables
@@ -208,18 +207,17 @@ def generate_code(tables: Tables, row: int, language: str, wrt: Sequence[int] | 
         raise NodeError(
             f"The function's name must be one that C and JavaScript take, such as 'f', not {shortened(name)}."
         )
-    with tables.lock, GUARD:
-        plan = plan_for(tables, [row])
-        plan.check_complete(tables)
-        leaves = [leaf for leaf, kind in zip(plan.rows, plan.kinds) if kind in (VARIABLE, PLACEHOLDER)]
-        inputs = sorted(leaves) if wrt is None else list(wrt)
-        _check_inputs(tables, inputs)
-        outside = set(leaves).difference(inputs)
-        for leaf in sorted(outside):
-            if tables.operators[leaf] == PLACEHOLDER:
-                raise PlaceHolderError(f"{tables.label(leaf)} is fed, so it must be an input: name it in wrt.")
-        check_set(tables, outside)
-        return Printed(code(tables, plan, inputs, language, name))
+    plan = plan_for(tables, [row])
+    plan.check_complete(tables)
+    leaves = [leaf for leaf, kind in zip(plan.rows, plan.kinds) if kind in (VARIABLE, PLACEHOLDER)]
+    inputs = sorted(leaves) if wrt is None else list(wrt)
+    _check_inputs(tables, inputs)
+    outside = set(leaves).difference(inputs)
+    for leaf in sorted(outside):
+        if tables.operators[leaf] == PLACEHOLDER:
+            raise PlaceHolderError(f"{tables.label(leaf)} is fed, so it must be an input: name it in wrt.")
+    check_set(tables, outside)
+    return Printed(code(tables, plan, inputs, language, name))
 
 
 def _check_inputs(tables: Tables, rows: Sequence[int]) -> None:

@@ -316,8 +316,7 @@ class Graph(ByName, metaclass=GraphType):
         with LOCK, GUARD:
             tables = CURRENT.tables
             if tables.checkpoints:
-                mark = tables.checkpoints[-1]
-                tables.cut(mark, "was cut back by revert()")
+                tables.cut(tables.checkpoints[-1], "was cut back by revert()")
                 tables.checkpoints.pop()
 
     @classmethod

@@ -327,8 +327,6 @@ class Node(NotANumber):
         is_stale = self._home is not CURRENT.tables or self._home.closed
         return f"<stale {type(self).__name__}>" if is_stale else ""
 
-    # --- refusals ---
-
     def _refuse(self) -> NoReturn:
         kind = type(self).__name__
         with self._home.lock:  # wait for a thread that is clearing the graph: it sets `closed` last
