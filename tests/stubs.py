@@ -13,7 +13,7 @@ from pathlib import Path
 import naive_graph as ng
 from naive_graph import Graph, TensorNode, draw
 from naive_graph.core.compositions import COMPOSITIONS
-from naive_graph.core.numpy_protocol import OBJECT_ARRAY_METHODS, rule_and_operands_for
+from naive_graph.core.numpy_protocol import OBJECT_ARRAY_METHODS, RULE_OF_UFUNC
 from naive_graph.core.rules import RULES
 from naive_graph.tensor.operators.check import ExampleCall
 from naive_graph.tensor.operators.families import Reduction, RuleOperator
@@ -111,11 +111,11 @@ def of_rules():
 def scalar_methods():
     for name, rule in of_rules().items():
         others = {1: "", 2: ", other: Operand", 3: ", a: Operand, b: Operand", None: ", *others: Operand"}[rule.arity]
-        yield f"def {name}(self{others}) -> Result: ..."
-    for name in OBJECT_ARRAY_METHODS:
+        yield f"def {name}(self{others}, {NAMED if rule.arity else NAMED[3:]}) -> Result: ..."
+    for name in (*OBJECT_ARRAY_METHODS, "exp2"):
         if name not in RULES:
-            others = ", other: Operand" if RULES[rule_and_operands_for(name)[0]].arity == 2 and name != "exp2" else ""
-            yield f"def {name}(self{others}) -> Result: ..."
+            others = ", other: Operand" if RULES[RULE_OF_UFUNC[name]].arity == 2 and name != "exp2" else ""
+            yield f"def {name}(self{others}, {NAMED}) -> Result: ..."
     for name, function in COMPOSITIONS.items():
         yield function_of(name, function, "self", "Operand", "Result")
 

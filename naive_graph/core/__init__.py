@@ -25,7 +25,6 @@ The other files:
     more operators
         compositions   functions composed of the catalogue's operators, such as gelu and clip
         own_operators  user-defined operators
-        methods        operators as methods, `x.sin()`
         numpy_protocol NumPy functions of our values
         reserved_names names of tensor operators
         interpreters   rules applied to other things than floats: dual numbers, formulas, code

@@ -17,9 +17,9 @@ from typing import Any
 
 from . import ieee
 from .did_you_mean import explains
-from .methods import add_methods
 from .number import as_list
-from .rules import POSITIVE, REALS, RULES, Arithmetic, Interval, Rule, define
+from .numpy_protocol import OBJECT_ARRAY_METHODS, RULE_OF_UFUNC
+from .rules import POSITIVE, REALS, RULES, Arithmetic, Interval, Rule, define, method_of
 
 Value = Any
 READABLE = 16  # up to so many operands, each partial of logsumexp is one operator, softmax_share, which is readable
@@ -247,7 +247,13 @@ def softmax(xs: Iterable[Value]) -> list[Value]:
     return _softmax_weights(operands)
 
 
-add_methods()
+# Operators as methods: `x.sin()` is `sin(x)`; and by NumPy's names.
+for _rule in RULES.values():
+    if not _rule.helper:
+        setattr(Arithmetic, _rule.name, method_of(_rule.name))
+for _name in OBJECT_ARRAY_METHODS:
+    setattr(Arithmetic, _name, method_of(RULE_OF_UFUNC[_name]))
+Arithmetic.exp2 = lambda self, *others: pow(2.0, self, *others)  # type: ignore[attr-defined]
 
 # Names that `from naive_graph import *` brings: without `abs` and `pow`, which are Python's builtins.
 STEPS = ("floor", "mod")  # nodes write x.floor() and x % y

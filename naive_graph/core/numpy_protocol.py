@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from .did_you_mean import names_elsewhere
@@ -15,31 +14,13 @@ RULE_OF_UFUNC = {
     "subtract": "sub", "multiply": "mul", "divide": "div", "true_divide": "div", "power": "pow", "float_power": "pow",
     "negative": "neg", "absolute": "abs", "fabs": "abs", "arcsin": "asin", "arccos": "acos", "arctan": "atan",
     "arctan2": "atan2", "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh",
-    "remainder": "mod",
+    "remainder": "mod", "logaddexp": "logsumexp", "exp2": "pow",  # of 2.0 and the operand
 }  # fmt: skip
 
-# NumPy functions that a rule with another name computes, and the operands that it then has.
-REWRITTEN_UFUNCS: dict[str, tuple[str, Callable[..., tuple[Any, ...]]]] = {
-    "exp2": ("pow", lambda *operands: (2.0, *operands)),
-    "logaddexp": ("logsumexp", lambda *operands: operands),
-}
-
 # On an array of nodes, NumPy calls each node's method of the function's name.
-OBJECT_ARRAY_METHODS = ("arcsin", "arccos", "arctan", "arctan2", "arcsinh", "arccosh", "arctanh", "hypot", "exp2")
+OBJECT_ARRAY_METHODS = ("arcsin", "arccos", "arctan", "arctan2", "arcsinh", "arccosh", "arctanh")
 
 COMPARISON_UFUNCS = ("greater", "less", "greater_equal", "less_equal", "equal", "not_equal")
-
-
-def rule_and_operands_for(name: str) -> tuple[str, Callable[..., tuple[Any, ...]]]:
-    """The name of the rule for a NumPy function, and a function that gives the rule's operands.
-
-    >>> rule_and_operands_for("arctan2")[0], rule_and_operands_for("sin")[0]
-    ('atan2', 'sin')
-    >>> rule, operands_of = rule_and_operands_for("exp2")
-    >>> rule, operands_of(3.0)
-    ('pow', (2.0, 3.0))
-    """
-    return REWRITTEN_UFUNCS.get(name) or (RULE_OF_UFUNC.get(name, name), lambda *operands: operands)
 
 
 def unsupported_message(name: str, kind: str) -> str:

@@ -8,10 +8,9 @@ from typing import Any
 
 from ..errors import OperandError, OperatorNameError
 from .did_you_mean import explains
-from .methods import method_of
 from .number import number, shortened
 from .reserved_names import TAKEN
-from .rules import REALS, RULES, Arithmetic, Interval, Partial, Rule, define
+from .rules import REALS, RULES, Arithmetic, Interval, Partial, Rule, define, method_of
 
 
 @explains

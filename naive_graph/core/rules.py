@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Never, NoReturn
 from ..errors import ArityError, OperandError, OperatorNameError
 from .did_you_mean import explain_calls, raise_unknown_attribute, suggest
 from .number import as_list, bool_as_float, number, shortened
-from .numpy_protocol import COMPARISON_UFUNCS, rule_and_operands_for, unsupported_message, unwrap_scalar
+from .numpy_protocol import COMPARISON_UFUNCS, RULE_OF_UFUNC, unsupported_message, unwrap_scalar
 
 Value = Any  # a float, or an Arithmetic
 Partial = Callable[..., Value]
@@ -70,6 +70,8 @@ class Rule:
 
     def __call__(self, *operands: Any, name: str | None = None, **unknown: Never) -> Any:
         if unknown:
+            if self.name in OF_A_LIST:  # np.mean(x) calls x.mean(axis=None)
+                raise OperandError(OF_A_LIST[self.name])
             raise ArityError(f"'{self.name}' takes no {next(iter(unknown))}=. Write {self.usage()}.")
         if name is not None:
             return call_and_name(self, operands, name, self.name)
@@ -120,7 +122,7 @@ class Rule:
     def check_arity(self, count: int) -> None:
         if self.accepts_arity(count):
             return
-        takes = "at least one operand" if self.arity is None else _operands(self.arity)
+        takes = "at least one operand" if self.arity is None else f"{self.arity} operand{'s' * (self.arity > 1)}"
         raise ArityError(f"'{self.name}' takes {takes}, not {count}. Write {self.usage()}.")
 
     def usage(self) -> str:
@@ -151,10 +153,6 @@ def _condition_as_float(condition: Any = None, *branches: Any) -> tuple[Any, ...
             "Write equal(x, 2.0) or not_equal(x, 2.0); what is known now is chosen by Python: a if known else b."
         )
     return chosen, *branches
-
-
-def _operands(count: int) -> str:
-    return "1 operand" if count == 1 else f"{count} operands"
 
 
 # --- the table ----------------------------------------------------------------
@@ -195,6 +193,14 @@ def define(
 # --- what a rule can be applied to --------------------------------------------
 
 
+def _infix(name: str) -> Any:
+    return lambda a, b: RULES[name](a, b)
+
+
+def _reflected(name: str) -> Any:
+    return lambda a, b: RULES[name](b, a)
+
+
 class Arithmetic:
     """Infix operators and methods for anything that rules can be applied to.
 
@@ -211,7 +217,9 @@ class Arithmetic:
         name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
         if name in COMPARISON_UFUNCS:
             inputs = tuple(x if isinstance(x, Arithmetic) else unwrap_scalar(x) for x in inputs)
-        ours, operands_of = rule_and_operands_for(name)
+        ours = RULE_OF_UFUNC.get(name, name)
+        if name == "exp2":
+            inputs = (2.0, *inputs)
         if name == "matmul":  # a rule of tensors only
             left, right = inputs
             if isinstance(left, Arithmetic) and hasattr(left, "__matmul__"):
@@ -221,60 +229,18 @@ class Arithmetic:
         same = name in ("equal", "not_equal")  # == tests identity, beside NumPy's numbers too
         if same and not any(hasattr(x, "shape") and not isinstance(x, Arithmetic) for x in inputs):
             return (inputs[0] is inputs[1]) == (name == "equal")
-        if not wishes and not same and ours in RULES and RULES[ours].arity in (None, len(operands_of(*inputs))):
-            return RULES[ours](*operands_of(*inputs))
+        if not wishes and not same and ours in RULES and RULES[ours].arity in (None, len(inputs)):
+            return RULES[ours](*inputs)
         raise OperandError(unsupported_message(name, type(self).__name__.lstrip("_")))
 
     def apply(self, rule: Rule, *operands: Any) -> Any:
         raise NotImplementedError
 
-    def __add__(self, other: Any) -> Any:
-        return RULES["add"](self, other)
-
-    def __radd__(self, other: Any) -> Any:
-        return RULES["add"](other, self)
-
-    def __sub__(self, other: Any) -> Any:
-        return RULES["sub"](self, other)
-
-    def __rsub__(self, other: Any) -> Any:
-        return RULES["sub"](other, self)
-
-    def __mul__(self, other: Any) -> Any:
-        return RULES["mul"](self, other)
-
-    def __rmul__(self, other: Any) -> Any:
-        return RULES["mul"](other, self)
-
-    def __truediv__(self, other: Any) -> Any:
-        return RULES["div"](self, other)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return RULES["div"](other, self)
-
-    def __pow__(self, other: Any) -> Any:
-        return RULES["pow"](self, other)
-
-    def __rpow__(self, other: Any) -> Any:
-        return RULES["pow"](other, self)
-
-    def __mod__(self, other: Any) -> Any:
-        return RULES["mod"](self, other)
-
-    def __rmod__(self, other: Any) -> Any:
-        return RULES["mod"](other, self)
-
-    def __gt__(self, other: Any) -> Any:
-        return RULES["greater"](self, other)
-
-    def __lt__(self, other: Any) -> Any:
-        return RULES["less"](self, other)
-
-    def __ge__(self, other: Any) -> Any:
-        return RULES["greater_equal"](self, other)
-
-    def __le__(self, other: Any) -> Any:
-        return RULES["less_equal"](self, other)
+    __add__, __sub__, __mul__ = map(_infix, ("add", "sub", "mul"))
+    __truediv__, __pow__, __mod__ = map(_infix, ("div", "pow", "mod"))
+    __radd__, __rsub__, __rmul__ = map(_reflected, ("add", "sub", "mul"))
+    __rtruediv__, __rpow__, __rmod__ = map(_reflected, ("div", "pow", "mod"))
+    __gt__, __lt__, __ge__, __le__ = map(_infix, ("greater", "less", "greater_equal", "less_equal"))
 
     if not TYPE_CHECKING:
 
@@ -320,3 +286,15 @@ class Arithmetic:
 
     def __abs__(self) -> Any:
         return RULES["abs"](self)
+
+
+def method_of(name: str) -> Callable[..., Any]:
+    """The operator of that name as a method, whose first operand is self: `x.sin()` is `sin(x)`."""
+
+    def method(self: Any, *others: Any, **named: Any) -> Any:
+        return RULES[name](self, *others, **named)
+
+    method.operator = name  # type: ignore[attr-defined] # by which `forget` finds it
+    method.__name__, method.__qualname__ = name, f"Node.{name}"
+    method.__doc__ = f"{RULES[name].usage()}, of self, as a node of its own."
+    return method

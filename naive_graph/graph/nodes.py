@@ -396,10 +396,9 @@ def _method(rule: Rule) -> Any:
     """The rule as a method of nodes, with a fast path."""
     number = rule.number
 
-    def method(self: Node, *more: Never, **unknown: Never) -> Any:
-        if more or unknown:
-            rule.check_arity(1 + len(more))
-            raise describe_misfit(method, (self,), unknown)
+    def method(self: Node, *more: Any, **named: Any) -> Any:
+        if more or named:
+            return rule(self, *more, **named)
         home, frame = CURRENT.tables, _getframe(1)
         if self._home is not home or home.computes_at_once:
             return rule(self)

@@ -304,7 +304,7 @@ def test_an_operator_that_gives_no_number_is_named_and_leaves_the_graph_as_it_wa
     (lambda x: ng.check_operator("sin"), OperandError, r"points, as in check_operator\('sin'"),
     (lambda x: x.exp2(1), ArityError, "takes 2 operands"),
     (lambda x: x.sin(1), ArityError, r"'sin' takes 1 operand, not 2\. Write sin\(a\)"),
-    (lambda x: x.sin(name="y"), ArityError, r"Variable\.sin: it takes no name="),
+    (lambda x: x.sin(axis=0), ArityError, r"'sin' takes no axis="),
     (lambda x: np.sinc(x), AttributeError, "one of naive_graph's functions"),
 ])  # fmt: skip
 def test_what_is_asked_of_an_operator_in_another_form_is_named_in_words(ask, error, mend):

@@ -411,3 +411,8 @@ def test_a_learners_own_operator_of_nodes_is_always_called(monkeypatch):
     for _ in range(3):
         (x + x) + 1.0
     assert asked == [x, 1.0] * 3
+
+
+def test_an_operators_method_takes_a_name_as_its_function_does():
+    x = Variable(1.0)
+    assert (x.sin(name="s").name, x.add(2.0, name="sum").name, x.atan2(x, name="angle").name) == ("s", "sum", "angle")

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from onnx import FunctionProto, GraphProto, NodeProto, TensorProto, ValueInfoProto, defs, helper, numpy_helper
 
-from ...core.numpy_protocol import rule_and_operands_for
+from ...core.numpy_protocol import RULE_OF_UFUNC
 from ...core.records import unique_name
 from ...core.rules import RULES, Arithmetic, Rule
 from ...errors import ExportError, NaiveGraphError
@@ -184,7 +184,7 @@ class ArrayFunctions:
         self.builder, self.__name__ = builder, "onnx"
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
-        rule = RULES[rule_and_operands_for(name)[0]]
+        rule = RULES[RULE_OF_UFUNC.get(name, name)]
         return lambda *operands: self.builder.rule(rule, operands)
 
     def where(self, condition: Any, a: Any, b: Any) -> Any:
