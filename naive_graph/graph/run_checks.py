@@ -171,7 +171,9 @@ def replace_grads(tables: Tables, grads: array[float], accumulate: bool) -> None
 def check_values(tables: Tables, plan: Plan, values: Sequence[float], on_invalid: str) -> None:
     """Warn or raise if a result is infinite or NaN; only then is the node searched for where it arose."""
     if on_invalid != "ignore" and not all(isfinite(values[step]) for step in plan.targets):
-        report_invalid(nan_trace.explain_forward(tables, plan, values), on_invalid)
+        wrong = nan_trace.first_wrong(plan, values, plan.targets)
+        assert wrong is not None
+        report_invalid(nan_trace.explain_value(tables, plan, values, wrong), on_invalid)
 
 
 def check_grads(

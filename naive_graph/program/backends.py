@@ -36,7 +36,7 @@ from ..engines.passes.ir import IR, NONE, Sample
 from ..engines.passes.lowering import Lowering, PassResult, report
 from ..errors import EngineError, EngineWarning
 from .inputs import Inputs, Weights, feed, slice_if_consecutive
-from .replay import Replay, first_wrong
+from .replay import Replay
 
 Result = tuple[list[Any], list[Any], bool]  # values, slopes, whether all are finite
 MOST_ROWS = 2_500_000  # of a plan that goes through the passes, which take some 1.2 us and 300 bytes for each
@@ -158,7 +158,7 @@ class ReferenceBackend:
         wanted = plan.varies()
         for sample, values in replay.rounds(lambda sample: self._leaves(inputs.sample(sample))):
             waiting = [plan.operands(step)[0] for step in replay.gathers if step not in replay.known]
-            step = first_wrong(plan, values, [*targets, *waiting], replay.known)
+            step = nan_trace.first_wrong(plan, values, [*targets, *waiting], replay.known)
             if step is not None:
                 prefix = f"Sample {sample}. " if replay.varies[step] else ""
                 over = inputs.samples if step in replay.known else 0

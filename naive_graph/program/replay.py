@@ -7,14 +7,13 @@ needs the memory of one sample only.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from math import isfinite
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from ..core.plan import Plan
 from ..core.rules import RULES
 
-TOTAL, MEAN, WHERE = (RULES[name].number for name in ("total", "mean", "where"))
+TOTAL, MEAN = (RULES[name].number for name in ("total", "mean"))
 
 
 class Replay:
@@ -59,25 +58,3 @@ class Replay:
                 else:
                     values[step] = rule(*operands)
         return values
-
-
-def first_wrong(plan: Plan, values: Sequence[Any], asked: Sequence[int], known: Any = ()) -> int | None:
-    """The first step that made an asked value infinite or NaN; None if none did.
-
-    The branch that a `where` did not take made nothing. known: totals, whose
-    operands are other samples' too.
-    """
-    waiting = [step for step in asked if values[step] is not None and not isfinite(values[step])]
-    reached = set(waiting)
-    guilty = []
-    while waiting:
-        step = waiting.pop()
-        operands = [] if step in known else list(plan.operands(step))
-        if plan.kinds[step] == WHERE:
-            operands = [operands[0], operands[1 if values[operands[0]] != 0 else 2]]
-        wrong = [operand for operand in operands if not isfinite(values[operand])]
-        if not wrong:
-            guilty.append(step)
-        waiting.extend(operand for operand in wrong if operand not in reached)
-        reached.update(wrong)
-    return min(guilty, default=None)

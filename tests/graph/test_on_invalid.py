@@ -89,3 +89,11 @@ def test_many_operands_are_shortened():
     _ = Graph.sum([Variable(1e308) for _ in range(10)])
     (warning,) = caught(Graph.forward)
     assert "... (10 operands)" in str(warning.message)
+
+
+def test_forward_names_what_made_the_result_wrong_and_not_a_branch_that_was_not_taken():
+    x = Variable(-1.0)
+    beside = where(x > 0, x.sqrt(), 0.0)
+    _ = beside + x.log()  # the culprit
+    (warning,) = caught(Graph.forward)
+    assert "log(-1.0) = nan" in str(warning.message)
