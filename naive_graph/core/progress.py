@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sized
+from collections.abc import Callable, Iterable, Sized
 from typing import Any, TypeVar
 
 from ..errors import OperandError
@@ -48,12 +48,10 @@ class Progress:
             raise OperandError(
                 f"progress goes through a list or a loop's items, not {type(items).__name__} {shortened(items)}."
             )
-        tqdm = _tqdm() if shows_bars() else None
-        if tqdm is None:
-            return iter(items)
         if total is None and isinstance(items, Sized):
             total = len(items)
-        return _show_bar(tqdm, items, label, total)
+        bar = open_bar(total, label, items)
+        return iter(items if bar is None else bar)
 
 
 progress = Progress()
@@ -72,35 +70,27 @@ def shows_bars() -> bool:
     return in_notebook or bool(getattr(sys.stderr, "isatty", lambda: False)())
 
 
-def _tqdm() -> Any:
-    """The class of tqdm's bars; None if tqdm is not installed."""
+explain_calls(Progress)
+
+
+def open_bar(total: int | None, label: str, items: Iterable[Any] | None = None) -> Any:
+    """tqdm's bar, which gives the items; None where nobody watches, or tqdm is not installed.
+
+    Without items, for a loop that counts its own steps: update the bar, and close it after.
+    """
+    if not shows_bars():
+        return None
     try:
         from tqdm import tqdm
     except ImportError:
         return None
-    return tqdm
 
-
-def _show_bar(tqdm: Any, items: Iterable[Item], label: str, total: int | None) -> Iterator[Item]:
     class Bar(tqdm):  # type: ignore[misc]
         monitor_interval = 0  # tqdm would start a thread of its own
 
+    size = total or 0
     # miniters is fixed: by default tqdm adapts it to fast items, and the bar would freeze when items become slow.
-    bar = Bar(items, desc=label or None, **_settings(total), miniters=max(1, (total or 0) // CLOCK_READS))
-    with bar:
-        yield from bar
-
-
-def _settings(total: int | None) -> dict[str, Any]:
-    """Arguments of every tqdm bar; large counts are abbreviated."""
-    large = (total or 0) >= MANY
-    return {"total": total, "delay": PATIENCE, "mininterval": PACE, "file": sys.stderr, "unit_scale": large}
-
-
-explain_calls(Progress)
-
-
-def open_bar(total: int, label: str) -> Any:
-    """tqdm's bar for a loop that counts its own steps; None where `progress` would be silent. Close it after."""
-    tqdm = _tqdm() if shows_bars() else None
-    return None if tqdm is None else tqdm(desc=label, **_settings(total))
+    return Bar(
+        items, desc=label or None, total=total, delay=PATIENCE, mininterval=PACE, file=sys.stderr,
+        miniters=max(1, size // CLOCK_READS), unit_scale=size >= MANY,
+    )  # fmt: skip

@@ -8,7 +8,8 @@ import sys
 import pytest
 from terminals import seen_in_a_terminal
 
-from naive_graph.core.progress import _settings, shows_bars
+from naive_graph.core import progress as room
+from naive_graph.core.progress import open_bar, shows_bars
 
 IMPATIENT = (
     "from naive_graph.core import progress as room; room.PATIENCE = 0.0; room.PACE = 0.0; progress = room.progress"
@@ -70,12 +71,9 @@ def test_nobody_watches_a_stream_that_is_closed_or_missing(monkeypatch):
     assert not shows_bars()
 
 
-def test_a_bar_of_large_counts_has_room_in_a_terminal():
-    from io import StringIO
-
-    from tqdm import tqdm
-
+def test_a_bar_of_large_counts_has_room_in_a_terminal(monkeypatch):
+    monkeypatch.setattr(room, "shows_bars", lambda: True)
     columns = 80
-    settings = _settings(3_000_000_000) | {"file": StringIO(), "delay": 0}
-    with tqdm(desc="minimize", ncols=columns, initial=1_500_000_000, **settings) as bar:
+    with open_bar(3_000_000_000, "minimize") as bar:
+        bar.ncols, bar.n = columns, 1_500_000_000
         assert re.search("[█#]{5}", str(bar)) and len(str(bar)) <= columns and "3.00G" in str(bar)
