@@ -86,14 +86,13 @@ def describe_misfit(function: Callable[..., Any], arguments: tuple[Any, ...], na
     signature, who = inspect.signature(function), function.__qualname__
     owner, _, method = who.rpartition(".")
     skipped = int(bool(owner) and "<locals>" not in owner)  # a method: skip self or cls
-    parameters = list(signature.parameters.values())[skipped:]
     if skipped:
         kind = (arguments[0] if isinstance(arguments[0], type) else type(arguments[0])).__name__
         calls = {"__init__": kind, "__new__": kind, "__call__": kind.lower()}
         who = calls.get(method, f"{kind}.{method}")
     takes_nothing = ("Never", "None", Never)
-    parameters = [parameter for parameter in parameters if parameter.annotation not in takes_nothing]
-    signature = signature.replace(parameters=[*signature.parameters.values()][:skipped] + parameters)
+    possible = [parameter for parameter in signature.parameters.values() if parameter.annotation not in takes_nothing]
+    signature, parameters = signature.replace(parameters=possible), possible[skipped:]
     of_a_class = bool(arguments) and isinstance(arguments[0], type)
     usage = f"{who if of_a_class else who.rpartition('.')[2]}({', '.join(map(_format_parameter, parameters))})"
     parameter_names, hints = {parameter.name for parameter in parameters}, names_elsewhere("argument")
@@ -114,11 +113,8 @@ def describe_misfit(function: Callable[..., Any], arguments: tuple[Any, ...], na
 
 def _format_parameter(parameter: inspect.Parameter) -> str:
     """A parameter as it is written in a call."""
-    if parameter.kind is parameter.VAR_POSITIONAL:
-        return f"*{parameter.name}"
-    if parameter.kind is parameter.VAR_KEYWORD:
-        return f"**{parameter.name}"
-    return parameter.name if parameter.default is parameter.empty else f"{parameter.name}=..."
+    name = str(parameter.replace(annotation=parameter.empty, default=parameter.empty))  # with its stars, if it has any
+    return name if parameter.default is parameter.empty else f"{name}=..."
 
 
 def explains(function: Callable[P, R]) -> Callable[P, R]:

@@ -38,7 +38,7 @@ def number(value: object, who: str = "A node") -> float:
         result = float(value)
     except (OverflowError, ValueError) as error:
         raise NumberError(_out_of_range(value, who)) from error
-    if math.isinf(result) and _is_finite(value):
+    if math.isinf(result) and result != value:  # a Decimal may exceed every float and be finite
         raise NumberError(_out_of_range(value, who))
     return result
 
@@ -106,11 +106,6 @@ def whole(value: Any, who: str, least: int = 0) -> int:
         if not isinstance(value, bool) and (integer := index(value)) >= least:
             return integer
     raise OperandError(f"{who} is a whole number from {least} on, not {type(value).__name__} {shortened(value)}.")
-
-
-def _is_finite(value: Real | Decimal) -> bool:
-    # A Decimal or Fraction can exceed every float and still be finite.
-    return value.is_finite() if isinstance(value, Decimal) else value == value and abs(value) != math.inf
 
 
 def _refusal(value: object, who: str) -> str:
