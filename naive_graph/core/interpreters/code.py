@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 from ...errors import NodeError
@@ -19,7 +20,7 @@ from ..number import number
 from ..plan import Plan
 from ..rules import Arithmetic, Rule
 from ..sweep import differentiate, evaluate
-from ..tables import Tables
+from ..tables import Scope, Tables
 from .translate import (
     ATOM,
     COMPARISONS,
@@ -45,32 +46,36 @@ while do switch case default break continue goto sizeof struct union enum typede
 restrict var let function new delete class this super import export in of instanceof typeof with yield await async try
 catch finally throw null true false undefined NaN NAN INFINITY Infinity Math Number Object eval arguments main first
 second linux unix asm gamma signgam j0 j1 jn y0 y1 yn"""
-RESERVED = set(NAMES.split())
+# These, and the functions that the code calls.
+RESERVED = set(NAMES.split()).union(*(chain(*language.library.items()) for language in LANGUAGES.values()))
 
 
 class CodePart(Arithmetic):
     """A leaf, or a rule applied to other parts and numbers.
 
-    text: how it is written where it is used. hint: a name from the graph, which makes it a variable of that name. uses:
-    how often it is used.
+    text: how it is written where it is used. hint: a name from the graph, which makes it a variable of that name.
+    scope: that of the node that it computes. uses: how often it is used.
     """
 
-    __slots__ = ("hint", "operands", "program", "row", "rule", "text", "uses")
+    __slots__ = ("hint", "operands", "program", "rule", "scope", "text", "uses")
 
     def __init__(self, program: CodeParts, rule: Any, operands: tuple[Any, ...], text: Any = None) -> None:
         self.program, self.rule, self.operands, self.text = program, rule, operands, text
         self.uses, self.hint = 0, ""
-        self.row: int | None = None  # the row of the node that it computes
+        self.scope: Scope | None = None
 
     def apply(self, rule: Rule, *operands: Any) -> Any:
         return self.program.apply(rule, operands)
 
 
 class CodeParts:
-    """All operations of a program, in the order of evaluation; equal ones are one part (hash-consing)."""
+    """All operations of a program, in the order of evaluation; equal ones are one part (hash-consing).
 
-    def __init__(self, language: Language) -> None:
-        self.language = language
+    identifiers: names that are taken; they are valid in both languages.
+    """
+
+    def __init__(self, language: Language, parameters: Sequence[str] = ()) -> None:
+        self.language, self.identifiers, self.nameless = language, RESERVED.union(parameters), 0
         self.parts: list[CodePart] = []
         self.memory: dict[Any, CodePart] = {}
         self.needed: dict[str, str] = {}  # functions to define before it, as the language lacks them: name -> code
@@ -120,6 +125,42 @@ class CodeParts:
             self.needed |= translate_function(name, self.language)
         return f"{self.language.library.get(name, f'ng_{name}')}({', '.join(arguments)})", ATOM
 
+    def lines(self, results: Iterable[Any]) -> Iterator[str]:
+        """A line for each part that is used twice, is long or has a name; other parts are written inline."""
+        for result in results:
+            if isinstance(result, CodePart):
+                result.uses += 1
+        for part in reversed(self.parts):
+            for operand in part.operands if part.uses else ():
+                if isinstance(operand, CodePart):
+                    operand.uses += 1
+        scope = None
+        for part in self.parts:
+            if not part.uses:
+                continue
+            part.text = self.write_call(part.rule, [self.text_of(operand) for operand in part.operands])
+            if part.hint or part.uses > 1 or len(part.text[0]) > MAX_LENGTH:
+                if part.scope is not scope:
+                    scope = part.scope
+                    yield f"// {_quote_comment(scope.path)}" if scope is not None else "//"
+                self.nameless += not part.hint
+                name = self.make_identifier(part.hint or f"t{self.nameless}", f"_{len(self.identifiers)}")
+                yield f"{self.language.real} {name} = {part.text[0]};"
+                part.text = (name, ATOM)
+
+    def text_of(self, value: Any) -> Text:
+        """A part or a number as it is written inside an expression."""
+        return value.text if isinstance(value, CodePart) else literal(value, self.language)
+
+    def make_identifier(self, name: str, end: str) -> str:
+        """The name without characters that identifiers cannot have; with `end` appended as long as it is taken."""
+        name = re.sub(r"[^A-Za-z0-9_]+", "_", name).strip("_") or "v"
+        name = f"v{name}" if name[0].isdigit() or name.startswith("ng_") else name
+        while name in self.identifiers:
+            name += end
+        self.identifiers.add(name)
+        return name
+
 
 def _sign(rule: Rule) -> str:
     """The sign of an infix operator; "" for another rule."""
@@ -131,7 +172,7 @@ def is_name(text: object) -> bool:
     return (
         isinstance(text, str)
         and re.fullmatch(r"[A-Za-z]\w*", text, re.ASCII) is not None
-        and not (text in Identifiers.reserved() or text.startswith("ng_"))
+        and not (text in RESERVED or text.startswith("ng_"))
     )
 
 
@@ -156,13 +197,11 @@ def trace_to_javascript(
     >>> trace_to_javascript(["x", "rate"], lambda x, rate: [x - rate * (x * x), None], {})
     'return [x - rate * (x * x), null];'
     """
-    chosen = LANGUAGES["javascript"]
-    program, names = CodeParts(chosen), Identifiers(Tables())
-    names.taken |= set(parameters)
+    program = CodeParts(LANGUAGES["javascript"], parameters)
     results = function(*(CodePart(program, None, (), (name, ATOM)) for name in parameters))
-    lines = [*_lines(program, names, results)]
+    lines = [*program.lines(results)]
     needed |= program.needed
-    texts = ("null" if result is None else _text(result, chosen)[0] for result in results)
+    texts = ("null" if result is None else program.text_of(result)[0] for result in results)
     return " ".join([*lines, f"return [{', '.join(texts)}];"])
 
 
@@ -171,15 +210,14 @@ def trace_to_javascript(
 
 def code(tables: Tables, plan: Plan, inputs: Sequence[int], language: str, name: str) -> str:
     """The plan's first target and its gradient, as a function. inputs: rows of leaves, in the order of its inputs."""
-    chosen = LANGUAGES[language]
-    program, names = CodeParts(chosen), Identifiers(tables)
-    input_names = [names.for_row(row) for row in inputs]
+    program = CodeParts(LANGUAGES[language])
+    input_names = [program.make_identifier(tables.name(row) or f"v{row}", f"_{row}") for row in inputs]
     leaves = {row: CodePart(program, None, (), (identifier, ATOM)) for row, identifier in zip(inputs, input_names)}
     values = [leaves.get(row, tables.values[row]) if kind < 0 else None for row, kind in zip(plan.rows, plan.kinds)]
     evaluate(plan, values)
-    for row, value in zip(plan.rows, values):
-        if isinstance(value, CodePart) and value.row is None and value.rule is not None:
-            value.row, value.hint = row, tables.name(row) or ""
+    for row, value in reversed([*zip(plan.rows, values)]):  # of equal nodes the first gives the name
+        if isinstance(value, CodePart) and value.rule is not None:
+            value.scope, value.hint = tables.scope(row), tables.name(row) or ""
     step_of = {row: step for step, row in enumerate(plan.rows)}
     target = plan.targets[0]
     wanted = plan.depends_on([step_of[row] for row in inputs if row in step_of])
@@ -188,56 +226,19 @@ def code(tables: Tables, plan: Plan, inputs: Sequence[int], language: str, name:
         if isinstance(adjoint, CodePart) and not adjoint.hint and adjoint.rule is not None and tables.name(row):
             adjoint.hint = f"d_{tables.name(row)}"
     results = [values[target], *(adjoints[step_of[row]] if row in step_of else 0.0 for row in inputs)]
-    lines = [*_lines(program, names, results)]
-    texts = [_text(result, chosen)[0] for result in results]
-    read = [f"{chosen.real} {identifier} = inputs[{index}];{_name_comment(tables, row, identifier)}"
+    lines = [*program.lines(results)]
+    value_text, *gradient = [program.text_of(result)[0] for result in results]
+    read = [f"{program.language.real} {identifier} = inputs[{index}];{_name_comment(tables, row, identifier)}"
             for index, (row, identifier) in enumerate(zip(inputs, input_names)) if leaves[row].uses]  # fmt: skip
-    write = _in_c if language == "c" else _in_javascript
-    return "\n\n".join([*write(name, [*read, *lines], texts, program.needed)]) + "\n"
-
-
-def _in_c(name: str, body: list[str], texts: list[str], needed: dict[str, str]) -> Iterator[str]:
-    yield "#include <math.h>"
-    yield from needed.values()
-    body += [f"*value = {texts[0]};", *(f"gradient[{index}] = {text};" for index, text in enumerate(texts[1:]))]
-    head = f"void {name}(const double *inputs, double *value, double *gradient) {{"
-    yield "\n".join([head, *(f"    {line}" for line in body), "}"])
-
-
-def _in_javascript(name: str, body: list[str], texts: list[str], needed: dict[str, str]) -> Iterator[str]:
-    yield from needed.values()
-    body += [f"const value = {texts[0]};", "const gradient = [", *(f"    {text}," for text in texts[1:]), "];"]
-    body += ["return {value, gradient};"]
-    yield "\n".join([f"function {name}(inputs) {{", *(f"    {line}" for line in body), "}"])
-
-
-def _lines(program: CodeParts, names: Identifiers, results: Iterable[Any]) -> Iterator[str]:
-    """A line for each part that is used twice, is long or has a name; other parts are written inline."""
-    for result in results:
-        if isinstance(result, CodePart):
-            result.uses += 1
-    for part in reversed(program.parts):
-        for operand in part.operands if part.uses else ():
-            if isinstance(operand, CodePart):
-                operand.uses += 1
-    scope, language = None, program.language
-    for part in program.parts:
-        if not part.uses:
-            continue
-        part.text = program.write_call(part.rule, [_text(operand, language) for operand in part.operands])
-        if part.hint or part.uses > 1 or len(part.text[0]) > MAX_LENGTH:
-            part_scope = names.tables.scope(part.row) if part.row is not None else None
-            if part_scope is not scope:
-                scope = part_scope
-                yield f"// {_quote_comment(scope.path)}" if scope is not None else "//"
-            name = names.fresh(part.hint)
-            yield f"{language.real} {name} = {part.text[0]};"
-            part.text = (name, ATOM)
-
-
-def _text(value: Any, language: Language) -> Text:
-    """A part or a number as it is written inside an expression."""
-    return value.text if isinstance(value, CodePart) else literal(value, language)
+    if language == "c":
+        before, head = ["#include <math.h>"], f"void {name}(const double *inputs, double *value, double *gradient) {{"
+        write = [f"*value = {value_text};", *(f"gradient[{index}] = {text};" for index, text in enumerate(gradient))]
+    else:
+        before, head = [], f"function {name}(inputs) {{"
+        write = [f"const value = {value_text};", "const gradient = [", *(f"    {text}," for text in gradient), "];"]
+        write += ["return {value, gradient};"]
+    function = [head, *(f"    {line}" for line in [*read, *lines, *write]), "}"]
+    return "\n\n".join([*before, *program.needed.values(), "\n".join(function)]) + "\n"
 
 
 def _name_comment(tables: Tables, row: int, identifier: str) -> str:
@@ -250,33 +251,3 @@ def _quote_comment(text: str) -> str:
     """The learner's text, escaped for a comment: no line breaks, no markup."""
     letters = [letter if letter.isprintable() and letter != "<" else f"\\x{ord(letter):x}" for letter in text]
     return f"'{''.join(letters)}'"
-
-
-class Identifiers:
-    """Unique identifiers, valid in both languages."""
-
-    def __init__(self, tables: Tables) -> None:
-        self.tables, self.taken, self.count = tables, self.reserved(), 0
-
-    @staticmethod
-    def reserved() -> set[str]:
-        """Keywords of both languages, and functions that the code calls."""
-        return RESERVED.union(*([*language.library, *language.library.values()] for language in LANGUAGES.values()))
-
-    def for_row(self, row: int) -> str:
-        """An identifier for an input: from its name, or v and its row."""
-        return self._make_unique(self.tables.name(row) or f"v{row}", f"_{row}")
-
-    def fresh(self, hint: str) -> str:
-        """An identifier for a variable: from the hint, or t1, t2 and so on."""
-        self.count += not hint
-        return self._make_unique(hint or f"t{self.count}", f"_{len(self.taken)}")
-
-    def _make_unique(self, name: str, end: str) -> str:
-        """The name without characters that identifiers cannot have; with `end` appended as long as it is taken."""
-        name = re.sub(r"[^A-Za-z0-9_]+", "_", name).strip("_") or "v"
-        name = f"v{name}" if name[0].isdigit() or name.startswith("ng_") else name
-        while name in self.taken:
-            name += end
-        self.taken.add(name)
-        return name
