@@ -33,6 +33,11 @@ def test_a_sequential_is_drawn_by_its_layers_with_shapes_and_weights():
     assert "draw(network.expand())" in scene.caption
 
 
+def test_each_layer_shows_its_first_weight():
+    boxes = draw(Sequential([Dense(3), Dense(2)], 4, initializer=1.0)).scene.boxes
+    assert [box.grid.cells[0].said for box in boxes if box.grid] == ["1.W[0,0] = 1", "2.W[0,0] = 1"]
+
+
 def test_a_fold_asks_for_the_operators_of_a_sequential():
     assert labels(draw(NETWORK, fold=False)) == labels(draw(NETWORK.expand(), fold=False))
 

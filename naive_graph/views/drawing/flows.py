@@ -33,7 +33,7 @@ def layer_scene(network: Any, options: DrawOptions) -> Scene:
         lines = [visible(repr(placed.layer).removesuffix("()")), _format_shape(placed.output_shape)]
         weight_texts = [f"{name} {_format_shape(shape)}" for name, shape in placed.weight_shapes.items()]
         lines += [f"{placed.size:,} weights: {', '.join(weight_texts)}"] if weight_texts else []
-        layer_weights = [weight for weight, _ in zip(weights, weight_texts)]
+        layer_weights = [weight for _, weight in zip(weight_texts, weights)]
         grid = _weights_grid(layer_weights[0]) if layer_weights else None
         kind = "variable" if weight_texts else "operator"
         new_scene.boxes.append(Box(f"layer-{placed.number}", kind, lines, grid=grid))

@@ -114,8 +114,7 @@ class TensorDrawing:
             boxes = {self.folder.box(number) for node, number in self.place.items() if node not in self.owner}
             if len(boxes) <= FEW:
                 break
-        owner = self.owner
-        self._set_drawn([node for node in nodes if node not in owner], depth)
+        self._set_drawn([node for node in nodes if node not in self.owner], depth)
         self.is_brief = any(self.folder.closed(node.scope) for node in self.nodes)
 
     def _find_owners(self) -> dict[TensorNode, Scope]:
@@ -243,11 +242,12 @@ class TensorDrawing:
         tables, shown, rows_of = CURRENT.tables, set[int](), dict[TensorNode, list[int]]()
         for node in chosen:
             unfolding, own_rows, elements = tables.unfolded[node], set[int](), 0
+            appended = range(unfolding.first, unfolding.end)
             for row in map(int, unfolding.rows.reshape(-1)):
                 if len(shown) >= self.most or row < 0:
                     break
                 elements += 1
-                own_rows |= _rows_within(tables, row, unfolding.first, unfolding.end) - shown
+                own_rows |= _rows_within(tables, row, appended) - shown
                 shown |= own_rows
             rows_of[node] = sorted(own_rows)
             if elements < node.size:
@@ -284,8 +284,8 @@ class TensorDrawing:
         tables = CURRENT.tables
         operands = tables.operands(row)
         sources = [self.box_of.get(operand, "") for operand in operands]
-        for operand in (operand for operand, source in zip(operands, sources) if not source):
-            block = tables.block(operand)
+        for operand in operands:
+            block = tables.block(operand) if operand not in self.box_of else None
             if block is not None and block.owner.tensor in self.place:
                 bundles[self.folder.box(self.place[block.owner.tensor]), self.box_of[row]] += 1
         return node_arrows(tables, row, operands, sources, self.options)
@@ -326,8 +326,8 @@ def formula_of(node: TensorNode, names: dict[TensorNode, str]) -> str:
     if not node.sources:
         return ""
     writer = EquationWriter(names, TEXT)
-    equation = f"{writer.left_side(node)} = {writer.right_side(node)}"
-    return round_numbers(re.sub(r"(\w+)_{(.*?)} ", _bracket_indices, equation))
+    equation = re.sub(r"\bsum_{", "Σ_{", f"{writer.left_side(node)} = {writer.right_side(node)}")
+    return round_numbers(re.sub(r"(\w+)_{(.*?)} ", r"\1[\2] ", equation))
 
 
 def described(node: TensorNode, most: int) -> str:
@@ -358,24 +358,13 @@ def _is_identity(node: TensorNode) -> bool:
     return isinstance(node, NonlinearNode) and node.function.formula(["x"]) == "x"
 
 
-def _bracket_indices(match: re.Match[str]) -> str:
-    """Rewrite `sum_{a} ` as `Σ[a] ` and `max_{a} ` as `max[a] `."""
-    return f"{'Σ' if match[1] == 'sum' else match[1]}[{match[2]}] "
-
-
 def _format_shape(node: TensorNode) -> str:
     return f"({' × '.join(map(str, node.shape))})" if node.rank else "(a number)"
 
 
-def _rows_within(tables: Tables, row: int, first: int, end: int) -> set[int]:
+def _rows_within(tables: Tables, row: int, appended: range) -> set[int]:
     """A row and those that it is computed from, as far as they were appended for the same tensor."""
-    reached, waiting = {row}, [row]
-    while waiting:
-        for operand in tables.operands(waiting.pop()):
-            if first <= operand < end and operand not in reached:
-                reached.add(operand)
-                waiting.append(operand)
-    return reached
+    return {*nearest_first([row], lambda each: filter(appended.__contains__, tables.operands(each)))}
 
 
 def _is_ordered(node: TensorNode) -> bool:
