@@ -64,7 +64,7 @@ class AltitudesPage(Suggesting):
         self.still = static_picture  # for pages that run no script
         subject = payload.subject
         self.title = subject.title
-        self.counts = len(payload.tensors), len(payload.plan)
+        self.told = f"{self.title}: {len(payload.tensors)} tensors, {len(payload.plan):,} scalars"  # in one line
         self.samples = len(subject.samples)
         full_script = f"{altitudes_script()}\n{payload.script}\nbegin({'rules' if payload.script else 'null'});\n"
         css = altitudes_css() + payload.styles
@@ -80,12 +80,6 @@ class AltitudesPage(Suggesting):
         target = checked_path(path, "A page", (".html", ".htm"), DrawingError)
         save_atomically(target, self.html.encode())
         return target
-
-    @property
-    def told(self) -> str:
-        """Title, number of tensors and number of scalars, in one line."""
-        tensors, scalars = self.counts
-        return f"{self.title}: {tensors} tensors, {scalars:,} scalars"
 
     def __repr__(self) -> str:
         return f"<Altitudes of {self.told}. Save it with .save('model.html').>"

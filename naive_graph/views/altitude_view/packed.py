@@ -15,7 +15,7 @@ from ...errors import NodeError
 from ...graph.node_factory import CURRENT
 from ...tensor.base import TensorNode
 from ...tensor.lowering.lower import lower
-from ...tensor.nodes import LeafNode, LeafType
+from ...tensor.nodes import LeafNode
 from ..drawing.flows import flow_scene
 from ..drawing.live_graph import rules_to_javascript
 from ..drawing.matrices import display_axes
@@ -28,7 +28,6 @@ from ..theme import svg_style
 from .machine import machine_header
 from .subject import END, INPUT, Subject
 
-KINDS = {LeafType.INPUT: "input", LeafType.PARAMETER: "parameter", LeafType.CONSTANT: "constant"}
 MOST_ROWS = 300_000  # rows of the largest plan that a page holds
 MOST = 2_000  # boxes of a drawing in the page
 
@@ -129,7 +128,7 @@ class AltitudesPayload:
 
 
 def _tensor_kind(node: TensorNode) -> str:
-    return KINDS[node.leaf_type] if isinstance(node, LeafNode) else "operator"
+    return node.leaf_type.name.lower() if isinstance(node, LeafNode) else "operator"
 
 
 def map_layout(node: TensorNode) -> tuple[list[int], int, int]:

@@ -80,7 +80,9 @@ def _subject_of_sequential(model: Any, data: Any, labels: Any) -> Subject:
     loss.name = "loss"
     rows = _samples_as_rows(data, model.input_shape)
     if labels is None:
-        labels = _default_labels(len(rows), model.output_shape)
+        labels = np.zeros((len(rows), *model.output_shape))
+        if len(model.output_shape) == 1 and model.output_shape[0] > 1:
+            labels[:, 0] = 1.0  # one-hot: the first class
     if np.shape(labels) == () and len(rows) == 1:
         labels = [labels]
     targets = model.encode_labels(rows.reshape(len(rows), *model.input_shape), np.asarray(labels)[: len(rows)])
@@ -118,14 +120,6 @@ def _samples_as_rows(data: Any, shape: tuple[int, ...]) -> Any:
     if not size or array.size % size or not array.size or not np.isfinite(array).all():
         raise ShapeError(f"altitudes takes finite samples of shape {shape}, not an array of shape {array.shape}.")
     return array.reshape(-1, size)[:MOST_SAMPLES]
-
-
-def _default_labels(count: int, shape: tuple[int, ...]) -> Any:
-    """Default labels: the first class, one-hot, or zeros."""
-    labels = np.zeros((count, *shape))
-    if len(shape) == 1 and shape[0] > 1:
-        labels[:, 0] = 1.0
-    return labels
 
 
 def _group_by_layer(output: TensorNode, flows: Mapping[str, Any]) -> list[TensorLayer]:

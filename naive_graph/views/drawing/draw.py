@@ -128,10 +128,8 @@ def draw(
 
 def _resolve_drawable(what: Any, fold: object) -> Any:
     """What to draw for an object that is no node: a network's dataflow or outputs, a Model's weights; else itself."""
-    if _is_sequential(what):
-        return what if fold is None else what.expand()
-    if hasattr(type(what), "expand"):  # a stream program
-        return what.expand()
+    if hasattr(type(what), "expand"):  # a Sequential, which has layers, or a stream program
+        return what if hasattr(what, "layers") and fold is None else what.expand()
     if hasattr(type(what), "graph_of"):
         return list(what.outputs.values())
     if hasattr(type(what), "add_parameters"):
@@ -139,11 +137,6 @@ def _resolve_drawable(what: Any, fold: object) -> Any:
 
         return [parameter(weight) for weight in what.parameters]
     return what
-
-
-def _is_sequential(what: Any) -> bool:
-    """Whether this is a Sequential: a dataflow has layers as well, and operators."""
-    return hasattr(type(what), "expand") and hasattr(what, "layers")
 
 
 def _picture_name(what: Any, count: int) -> str:
@@ -160,11 +153,11 @@ def _picture_name(what: Any, count: int) -> str:
         from .tensors import described  # brings NumPy
 
         return described(one, MOST_LETTERS_OF_A_NAME)
-    name = getattr(one, "name", None) or (None if isinstance(one, Node) else getattr(one, "label", None))
+    name = getattr(one, "name", None)
     if not name and isinstance(one, Node) and count <= READABLE:
         with suppress(NaiveGraphError):  # of a cycle, say, there is a picture and no formula
             name = formula_line(one, MOST_LETTERS_OF_A_NAME)
-    return visible(name, MOST_LETTERS_OF_A_NAME) if isinstance(name, str) else f"A graph of {count:,} nodes"
+    return visible(name, MOST_LETTERS_OF_A_NAME) if name else f"A graph of {count:,} nodes"
 
 
 def _scene_builder(
@@ -177,7 +170,7 @@ def _scene_builder(
         return lambda wishes: tensor_scene(what, wishes, opened), 0, []
     if hasattr(type(what), "levels"):  # of tasks
         return lambda wishes: task_scene(what, wishes), len(what), []
-    if _is_sequential(what):
+    if hasattr(type(what), "expand"):  # of a Sequential
         return lambda wishes: layer_scene(what, wishes), len(what.layers), []
     if hasattr(what, "streams"):  # of a dataflow
         return lambda wishes: flow_scene(what, wishes), len(what.operators), []

@@ -32,8 +32,13 @@ def run_graphviz(text: str) -> dict[str, Any]:
 
     Raises DrawingError for what it cannot do in time, and MissingToolError without dot.
     """
-    if sys.platform == "emscripten":  # Python in a page: the page has dot
-        return _run_in_browser(text)
+    # In a page, where Python runs in the browser, the page has dot.
+    output = _run_in_browser(text) if sys.platform == "emscripten" else _run_in_wasmtime(text)
+    layout: dict[str, Any] = json.loads(output)
+    return layout
+
+
+def _run_in_wasmtime(text: str) -> bytes:
     wasmtime, engine, module = _load_module()
     # Each call has a new instance, so that a trap or leftovers cannot affect the next.
     linker, store = wasmtime.Linker(engine), wasmtime.Store(engine)
@@ -41,23 +46,20 @@ def run_graphviz(text: str) -> dict[str, Any]:
     store.set_wasi(wasmtime.WasiConfig())
     store.set_fuel(FUEL)
     try:
-        output = _render_json(linker.instantiate(store, module).exports(store), store, text)
+        return _render_json(linker.instantiate(store, module).exports(store), store, text)
     except (wasmtime.Trap, wasmtime.WasmtimeError):  # out of fuel, of stack or of memory
         raise DrawingError(f"dot takes too long for this graph. {LESS}") from None
-    layout: dict[str, Any] = json.loads(output)
-    return layout
 
 
-def _run_in_browser(text: str) -> dict[str, Any]:
+def _run_in_browser(text: str) -> str:
     import js  # of Pyodide: what the page holds
 
     if not js.ngDot:
         raise MissingToolError("A picture is laid out by Graphviz, which this page was made without.")
     try:
-        layout: dict[str, Any] = json.loads(js.ngDot(text))
+        return str(js.ngDot(text))
     except Exception as error:  # whatever JavaScript threw
         raise DrawingError(f"dot did not lay this graph out: {error}.") from None
-    return layout
 
 
 def _render_json(dot: Any, store: Any, text: str) -> bytes:
