@@ -297,19 +297,19 @@ def node_box(
 ) -> Box:
     """The box of a node: its symbol or name, its value and gradient if computed. names: display names, for a page."""
     kind = KIND_NAMES.get(tables.operators[row], "operator")
-    name, value, grad = tables.name(row), tables.value(row), tables.grad(row)
-    called, lines = visible(name or ""), [visible(name)] if name else []
+    called = visible(tables.name(row) or "")
+    lines = [called] if called else []
     if kind == "operator":
-        lines = [(f"{called}: " if name else "") + operator_symbol(BY_NUMBER[tables.operators[row]])]
-    value = value if options.values or kind == "constant" else None  # a Constant is its value
-    grad = grad if options.grads and not tables.grads_are_zero else None
+        lines = [(f"{called}: " if called else "") + operator_symbol(BY_NUMBER[tables.operators[row]])]
+    value = tables.value(row) if options.values or kind == "constant" else None  # a Constant is its value
+    grad = tables.grad(row) if options.grads and not tables.grads_are_zero else None
     numbers = [format_number(value)] if value is not None else []
     numbers += [f"grad {format_number(grad)}"] if grad is not None else []
     descriptions = [lines[0] if kind == "operator" else f"{kind} {called}".rstrip()]
     descriptions += [f"value {format_number(value)}"] if value is not None else []
     descriptions += [f"gradient {format_number(grad)}"] if grad is not None else []
     wrong = any(number is not None and not isfinite(number) for number in (value, grad))
-    if kind == "operator" and not name and tables.is_absorbed(row):
+    if kind == "operator" and not called and tables.is_absorbed(row):
         kind = "absorbed"
     display_name = (names or {}).get(row) or called
     facts = {"name": display_name} if display_name else {}
@@ -391,6 +391,6 @@ def _partials(tables: Tables, row: int, operands: Iterable[int]) -> Sequence[flo
     values = [tables.value(operand) for operand in operands]
     result = tables.value(row)
     rule = BY_NUMBER[tables.operators[row]] if values else None
-    if rule is None or result is None or None in values or len(values) != (rule.arity or len(values)):
+    if rule is None or result is None or None in values or not rule.accepts_arity(len(values)):
         return [None] * len(values)
     return rule.partials_at(values, result, [tables.operators[operand] != CONSTANT for operand in operands])

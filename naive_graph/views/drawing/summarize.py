@@ -15,6 +15,7 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from graphlib import CycleError, TopologicalSorter
+from itertools import groupby
 
 MOST_ROTATIONS = 300  # nodes of a loop's body: for a longer one other starting points are not tried
 CANDIDATES = 20  # lengths of a body that are tried
@@ -91,8 +92,7 @@ def count_arrows(parts: Sequence[SummaryPart], classes: Classes) -> Counter[tupl
     """How many arrows lead from class to class in one pass."""
     arrows = Counter[tuple[int, int]]()
     for part, target in zip(parts, classes):
-        counts = Counter((classes[source], target) for source in part.sources)
-        arrows.update({pair: count for pair, count in counts.items() if pair[0] != target})
+        arrows.update((classes[source], target) for source in part.sources if classes[source] != target)
         for source in part.also:  # the last pass has no arrow from there
             arrows.setdefault((classes[source], target), 1)
     return arrows
@@ -133,14 +133,10 @@ def _longest_loop(parts: Sequence[SummaryPart]) -> tuple[int, int, int] | None:
 
 
 def _same_frame_ranges(parts: Sequence[SummaryPart]) -> Iterable[tuple[int, int]]:
-    """Yield the ranges of consecutive parts that are in the same frames."""
-    start = 0
-    for end in range(len(parts) + 1):
-        frames = None if end == len(parts) or parts[end].lag else parts[end].frames
-        if end == start or frames != parts[start].frames or parts[start].lag:
-            if end > start:
-                yield start, end
-            start = end
+    """Yield the ranges of consecutive parts that are in the same frames; a loop-carried value is one of its own."""
+    for _, run in groupby(range(len(parts)), lambda index: (parts[index].frames, index if parts[index].lag else -1)):
+        indices = list(run)
+        yield indices[0], indices[-1] + 1
 
 
 def _candidate_periods(keys: Sequence[Hashable]) -> list[int]:
