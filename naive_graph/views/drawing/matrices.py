@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable
 from itertools import pairwise
 from math import prod
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,8 @@ def make_grid(node: TensorNode, name: str, value: Any) -> Grid | None:
     blocks_across = extents[-3] if has_channels and len(extents) > 2 else 1
     if has_channels and blocks_across == 1:  # such as kernels of one channel: all side by side
         blocks_across = prod(extents[:-2])
-    blocks_down = prod(extents[:-2]) // blocks_across
+    entries = np.arange(node.size).reshape(node.shape).transpose(order).reshape(-1, high, wide)  # by their places
+    blocks_down = len(entries) // blocks_across
     columns, rows = blocks_across * (wide + APART) - APART, blocks_down * (high + APART) - APART
     if columns > LONGEST or rows > LONGEST:
         return None
@@ -53,10 +55,9 @@ def make_grid(node: TensorNode, name: str, value: Any) -> Grid | None:
     is_written = numbers is not None and wide <= WIDEST and node.size <= MOST_WRITTEN and not is_kernel(node)
     largest = 0.0 if numbers is None else float(np.max(np.abs(numbers), initial=0.0, where=np.isfinite(numbers)))
     cells = []
-    for entry, position in enumerate(np.argsort(np.arange(node.size).reshape(node.shape).transpose(order), axis=None)):
-        block, row = divmod(int(position) // wide, high)
-        cell_row = block // blocks_across * (high + APART) + row
-        cell_column = block % blocks_across * (wide + APART) + int(position) % wide
+    for entry, ((block, row, column), _) in enumerate(sorted(np.ndenumerate(entries), key=itemgetter(1))):
+        down, across = divmod(block, blocks_across)
+        cell_row, cell_column = down * (high + APART) + row, across * (wide + APART) + column
         number = None if numbers is None else float(numbers[entry])
         caption = entry_name(name, node.shape, entry) + ("" if number is None else f" = {format_number(number, 6)}")
         text = _format_entry(number) if is_written and number is not None else ""
@@ -133,21 +134,18 @@ def _contributing_entries(node: Any) -> list[tuple[np.ndarray, np.ndarray]] | No
 
     One pair for each term of the Einstein sum whose selections are not 0; None if there are too many terms.
     """
-    dst, *sources = _axis_ids(node.index)
-    shapes = node.shape, *(source.shape for source in node.sources)
-    extents: dict[object, int] = {}
-    for ids, shape in zip((dst, *sources), shapes):
-        extents |= dict(zip(ids, shape))
+    axes = list(zip(_axis_ids(node.index), (node.shape, *(source.shape for source in node.sources))))
+    extents = {axis_id: extent for ids, shape in axes for axis_id, extent in zip(ids, shape)}
     terms = prod(extents.values())
     if terms > MOST_TERMS:
         return None
     position_along = dict(zip(extents, np.indices(list(extents.values())).reshape(len(extents), terms)))
     is_selected = np.ones(terms, dtype=bool)
-    for ids, source in zip(sources, node.sources):
+    for (ids, _), source in zip(axes[1:], node.sources):
         if isinstance(source, SelectionNode) and source.size <= MOST_TERMS:
             is_selected &= source.dense()[tuple(position_along[axis_id] for axis_id in ids)] != 0
     flat = []
-    for ids, shape in zip((dst, *sources), shapes):
+    for ids, shape in axes:
         positions = [position_along[axis_id][is_selected] for axis_id in ids]
         flat.append(np.ravel_multi_index(positions, shape) if shape else np.zeros(int(is_selected.sum()), dtype=int))
     return [(flat[0], source_entries) for source_entries in flat[1:]]
