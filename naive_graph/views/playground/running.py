@@ -41,13 +41,8 @@ _cells: dict[str, Any] = {}  # the namespace that all cells of a lesson share
 
 def run(source: str, show: Show) -> bool:
     """Run a program in a new graph; True if it finished. An exception is shown as an error."""
-    try:
-        with Graph.scratch():
-            _execute(source, NAME, {"__name__": "__main__"}, show, show_result)
-        return True
-    except BaseException as error:  # whatever a program may do, also sys.exit
-        show("error", "error", format_error(error))
-        return False
+    with Graph.scratch():
+        return _execute(source, NAME, {"__name__": "__main__"}, show, show_result) is None
 
 
 def run_cell(source: str, name: str, show: Show) -> bool:
@@ -59,33 +54,38 @@ def run_cell(source: str, name: str, show: Show) -> bool:
     if not _cells:
         _cells["__name__"] = "__main__"
         _stand_in_for_ipython()
-    try:
-        _execute(source, name, _cells, show, show_like_notebook)
-        return True
-    except BaseException as error:
-        show("error", "error", format_error(error, name))
-        if isinstance(error, (ModuleNotFoundError, MissingToolError)):
-            show(_missing_module(error), "missing", "")
-        return False
-    finally:
-        _show_figures(show)
-        sys.stdout.flush()
+    error = _execute(source, name, _cells, show, show_like_notebook)
+    if isinstance(error, (ModuleNotFoundError, MissingToolError)):
+        show(_missing_module(error), "missing", "")
+    _show_figures(show)
+    sys.stdout.flush()
+    return error is None
 
 
-def _execute(source: str, name: str, names: dict[str, Any], show: Show, shown_as: Callable[[Any, Show], None]) -> None:
-    """Run a program in a namespace; what it displays, and the value of a last expression, goes to `shown_as`."""
-    linecache.cache[name] = len(source), None, source.splitlines(keepends=True), name  # its lines, for tracebacks
-    tree = ast.parse(source, name)
-    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+def _execute(
+    source: str, name: str, names: dict[str, Any], show: Show, shown_as: Callable[[Any, Show], None]
+) -> BaseException | None:
+    """Run a program in a namespace. Returns an exception that ended it, which is shown as an error.
+
+    What it displays, and the value of a last expression, goes to `shown_as`.
+    """
 
     def display(*things: Any) -> None:
         for thing in things:
             shown_as(thing, show)
 
+    linecache.cache[name] = len(source), None, source.splitlines(keepends=True), name  # its lines, for tracebacks
     names["display"] = display
-    exec(compile(tree, name, "exec"), names)
-    if isinstance(last, ast.Expr):
-        shown_as(eval(compile(ast.Expression(last.value), name, "eval"), names), show)
+    try:
+        tree = ast.parse(source, name)
+        last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+        exec(compile(tree, name, "exec"), names)
+        if isinstance(last, ast.Expr):
+            display(eval(compile(ast.Expression(last.value), name, "eval"), names))
+    except BaseException as error:  # whatever a program may do, also sys.exit
+        show("error", "error", format_error(error, is_cell=names is _cells))
+        return error
+    return None
 
 
 def show_like_notebook(thing: Any, show: Show) -> None:
@@ -169,12 +169,12 @@ def formula(node: Node) -> str:
     return "\n".join([*lines, *(f"d{name}/d{leaf.name or '?'} = {format_number(leaf.grad)}" for leaf in leaves)])
 
 
-def format_error(error: BaseException, cell: str = "") -> str:
+def format_error(error: BaseException, is_cell: bool) -> str:
     """Format a traceback with only the frames of the program, or of the lesson's cells."""
     report = traceback.TracebackException.from_exception(error)
-    own = re.compile(f"{NAME}$|cell " if cell else f"{NAME}$")
+    own = re.compile(f"{NAME}$|cell ")
     report.stack = traceback.StackSummary.from_list(frame for frame in report.stack if own.match(frame.filename))
-    advice, is_in_page = "", sys.platform == "emscripten" and not cell
+    advice, is_in_page = "", sys.platform == "emscripten" and not is_cell
     if isinstance(error, (ModuleNotFoundError, MissingToolError)) and is_in_page:
         advice = MISSING_MODULE_ADVICE
     elif isinstance(error, SyntaxError) and re.match("invalid (character|non-printable)", str(error.msg)):

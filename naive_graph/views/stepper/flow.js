@@ -1,7 +1,9 @@
 // The firings of a dataflow (see views/steps/firings.py): who took and gave what, and what lies in each stream.
 
+const MOST_HELD = 4;  // samples of a stream that are shown
+
 function firings(walk) {
-  const { operators, streams, fed, fired, held, pops } = walk.flow, count = fired.length + 1;
+  const { operators, streams, fed, fired, pops } = walk.flow, count = fired.length + 1;
   let known = null;
 
   /** What lies in each stream after a step. */
@@ -51,7 +53,7 @@ function firings(walk) {
     }
     const full = Object.entries(lies).filter(([, samples]) => samples.length);
     const told = full.map(([name, samples]) => {
-      const [shown, more] = some(samples, held);
+      const [shown, more] = some(samples, MOST_HELD);
       return [`${name}: ${samples.length}`, [...shown, ...(more ? [`… ${more} more`] : [])]];
     });
     parts.push([`what lies in the streams: ${full.length} of ${Object.keys(streams).length} hold samples`, [list(told)]]);

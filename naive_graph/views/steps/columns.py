@@ -245,12 +245,12 @@ def _lowered_tensors(cast: Participants) -> list[list[Any]]:
 def _rule_formulas(cast: Participants, letters: str) -> dict[str, dict[str, Any]]:
     """Each rule and its partials, by the operator's name and its number of operands."""
     rules: dict[str, dict[str, Any]] = {}
-    for (start, end), rule in zip(pairwise(cast.plan.starts), cast.plan.rules):
-        key = "" if rule is None else f"{rule.name}/{end - start}"
-        if rule is not None and key not in rules:
-            value_tex, partials = describe.rule_tex(rule, end - start, letters[:-1], letters[-1])
+    counts = (end - start for start, end in pairwise(cast.plan.starts))
+    for rule, count in dict.fromkeys(zip(cast.plan.rules, counts)):
+        if rule is not None:
+            value_tex, partials = describe.rule_tex(rule, count, letters[:-1], letters[-1])
             shown = list(map(mathml, partials[:8]))
-            rules[key] = {"value": mathml(value_tex), "partials": shown, "infix": rule.infix}
+            rules[f"{rule.name}/{count}"] = {"value": mathml(value_tex), "partials": shown, "infix": rule.infix}
     return rules
 
 

@@ -21,7 +21,6 @@ from .packing import StepperPayload, pack_blob
 Array = Any
 FEW = 6  # numbers of a sample that are written out
 MOST_DRAWN = 1000  # boxes of the largest dataflow that the page has unfolded
-HELD = 4  # samples of a stream that the page shows
 
 
 @dataclass(frozen=True)
@@ -91,7 +90,7 @@ class Firings(RecordedWalk):
             )
         fed, fired = run(feed)
         self.flow = flow
-        self.fed = {name: tuple(samples) for name, samples in fed.items()}
+        self.fed = _freeze_streams(fed)
         self.fired = list(progress(fired, label="firings"))
 
     def __len__(self) -> int:
@@ -143,14 +142,12 @@ class Firings(RecordedWalk):
                 "streams": {
                     stream.name: _describe_stream(stream, box_of, arrows) for stream in self.flow.streams.values()
                 },
-                "held": HELD,
                 "fed": {name: [brief(sample) for sample in samples] for name, samples in self.fed.items()},
                 "begins": self._initial_sentence(),
                 "pops": {name: self._pop_count(name) for name in self.flow.streams},
                 "fired": [_pack_firing(firing, self.flow) for firing in self.fired],
             },
             "drawing": drawing_for_page(scene),
-            "words": {},
         }
         return StepperPayload(pack_blob(header), title, len(self), picture)
 
