@@ -21,7 +21,7 @@ from pathlib import Path
 from traceback import extract_tb
 from typing import Any
 
-from ..core.files import write_atomically
+from ..core.files import write_file_in
 from ..errors import LessonError
 from .cases import ExerciseCase, draw_cases
 from .exercise import Exercise, parse_misconceptions, source_without_docstring
@@ -181,7 +181,6 @@ def new_exercise(file: Path) -> list[Path]:
         if path.exists():
             raise LessonError(f"{path} is there already. Take another name, or edit it.")
     templates = tomllib.loads((files(__package__) / "own_exercise.toml").read_text(encoding="utf-8"))
-    file.parent.mkdir(parents=True, exist_ok=True)
     for path, text in zip(new_files, (templates["python"], templates["sentences"])):
-        write_atomically(path, text.replace("NAME", name).encode(), LessonError)
+        write_file_in(path.parent, path.name, text.replace("NAME", name).encode())
     return new_files

@@ -19,7 +19,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple
 
-from ..core.files import write_atomically
+from ..core.files import write_atomically, write_file_in
 from ..core.progress import PrintLine
 from ..core.version import __version__
 from ..errors import LessonError, MissingToolError
@@ -292,8 +292,7 @@ def _judge_lesson(course: Course, student: str, task: LessonTask) -> Callable[[]
             answer["shape"] = shape
         answers += manual_marks.ungraded_answers(task.by_hand, notebook)
         if result.handed_in and not (why and handed_in.notebook) and not any(map(is_sandbox_failure, answers)):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            write_atomically(path, json.dumps({"digest": digest, "answers": answers}).encode(), LessonError)
+            write_file_in(path.parent, path.name, json.dumps({"digest": digest, "answers": answers}).encode())
         return result._replace(answers=answers)
 
     return finish

@@ -12,7 +12,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from ..core.files import user_folder, write_atomically
+from ..core.files import user_folder, write_file_in
 from ..errors import FolderError, LessonError
 from ..graph.nodes import Node
 from .answers import find_calls
@@ -260,7 +260,7 @@ def record_progress(name: str, tried: bool = False, passed: bool = False, hints:
             record[fact] = int(record.get(fact) or 0) + more
     record["passed"] = bool(record.get("passed")) or passed
     try:
-        progress_file().parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(progress_file(), json.dumps(records, indent=1, sort_keys=True).encode(), LessonError)
-    except (OSError, LessonError) as error:
+        file = progress_file()
+        write_file_in(file.parent, file.name, json.dumps(records, indent=1, sort_keys=True).encode())
+    except FolderError as error:
         warnings.warn(f"Progress is not kept: {error}", RuntimeWarning, stacklevel=2)
