@@ -170,7 +170,7 @@ def _write_parameters(model_builder: ModelBuilder, model: Model) -> GraphProto:
 
 
 class NodeWriter:
-    """Writes tensor nodes into a graph. root: a common scope prefix, omitted from names."""
+    """Writes tensor nodes into a graph. root: a common scope prefix with a slash, omitted from names."""
 
     def __init__(self, builder: GraphBuilder, values: dict[TensorNode, Value] | None = None, root: str = "") -> None:
         self.builder, self.root = builder, root
@@ -257,8 +257,6 @@ class NodeWriter:
                 values = [self.write_leaf(node)]
             elif call is None:
                 values = [self.write_by_kind(node)]
-            elif isinstance(call.operator, Rule):
-                values = [self.write_rule(node, call)]
             else:
                 values = self.write_operator_call(results, call)
         except ExportRefused as refused:
@@ -299,10 +297,6 @@ class NodeWriter:
             return value
         return self.builder.emit("Gather", [value, np.asarray(leaf.rows)], [leaf.shape], attributes={"axis": 0})[0]
 
-    def write_rule(self, node: TensorNode, call: Call) -> Value:
-        operands = [self.value_of(operand) for operand in call.operands]
-        return self.builder.rule(call.operator, operands, node.given_name or "", self.scope(node, call))
-
     def write_operator_call(self, results: Sequence[TensorNode], call: Call) -> list[Value]:
         named = None if call.results else results[0].given_name
         label = named or (call.operator.name if self.builder.inside else call.name or call.operator.name)
@@ -310,9 +304,9 @@ class NodeWriter:
         if call.operator is transpose and not named:
             perm = call.properties["axes"] or range(results[0].rank)[::-1]
             return [TransposedValue(self.value_of(call.operands[0]), [axis % results[0].rank for axis in perm], label)]
-        if isinstance(call.operator, RuleOperator):
-            operands = [self.value_of(operand) for operand in call.operands]
-            return [self.builder.rule(call.operator.rule, operands, label, scope)]
+        if isinstance(call.operator, (Rule, RuleOperator)):
+            rule = call.operator if isinstance(call.operator, Rule) else call.operator.rule
+            return [self.builder.rule(rule, [*map(self.value_of, call.operands)], label, scope)]
         values = export_call(self.builder, call, results, self.value_of, label, scope)
         return self.write_local_function(results, call, label, scope) if values is None else values
 
@@ -324,8 +318,8 @@ class NodeWriter:
         for index, source in enumerate(self.dependencies(results[0])):
             if source not in fed:
                 fed[source] = InputValue(inside, source.shape, names[index] if index < len(names) else "outside")
-        scope_path = scope_of(results[0], call)
-        writer = NodeWriter(inside, {**fed}, f"{scope_path}/{call.name}" if scope_path else call.name or "")
+        root = "".join(f"{part}/" for part in (scope_of(results[0], call), call.name) if part)
+        writer = NodeWriter(inside, {**fed}, root)
         writer.inner = dict.fromkeys(results, call.within)
         values = writer.write_all(results)
         self.refused.update(writer.refused)
@@ -341,9 +335,7 @@ class NodeWriter:
     def scope(self, node: TensorNode, call: Call) -> str:
         """The path of the scopes of this graph around a call."""
         path = scope_of(node, call)
-        if not self.root:
-            return path
-        return path.removeprefix(f"{self.root}/") if path.startswith(f"{self.root}/") else ""
+        return path.removeprefix(self.root) if path.startswith(self.root) else ""
 
     # --- scalar nodes ---
 
