@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ..errors import LessonError
-from .custom_exercises import list_exercise_files, open_course, own_exercise
+from .custom_exercises import exercise_files, open_course, own_exercise
 from .exercise import Exercise
 from .exercises import ALL_EXERCISES
 from .exercises.tiny import graded_part
@@ -85,10 +85,7 @@ class Course(NamedTuple):
         if tiny_part := graded_part(name):
             return tiny_part
         exercise = exercise_named(name)
-        if not exercise.own_texts:
-            return exercise
-        custom_files = {file.stem: file for file in list_exercise_files()}
-        return own_exercise(custom_files[name], self.student_seed(student))
+        return own_exercise(exercise_files()[name], self.student_seed(student)) if exercise.own_texts else exercise
 
     def source(self, lesson: str) -> Path:
         """The teacher's notebook of a lesson."""
@@ -130,7 +127,7 @@ def _parse_lesson(file: Path, lessons: dict[str, Any], name: str) -> Lesson:
     late = _parse_number(file, table, "late", name, least=0) if "late" in table else 0.0
     points = {_with_current_number(entry): worth for entry, worth in _subtable(file, table, "points", name).items()}
     # The last exercise, tiny_library, is no part of tiny.py that a class can be graded on.
-    exercises = [exercise.name for exercise in ALL_EXERCISES[:-1]] + [own.stem for own in list_exercise_files()]
+    exercises = [*(exercise.name for exercise in ALL_EXERCISES[:-1]), *exercise_files()]
     _check_names(file, points, [*exercises, *(PREDICT + prediction for prediction in predictions())], f"{name}.points")
     worth = {point: _parse_number(file, points, point, f"{name}.points", least=0) for point in points}
     due_dates = _subtable(file, table, "extensions", name)

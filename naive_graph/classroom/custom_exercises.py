@@ -40,7 +40,8 @@ def open_course(folder: Path) -> None:
 
 def is_private(name: str) -> bool:
     """Whether an exercise is private here: only its TOML file is present, so that only the teacher can judge it."""
-    return any(file.stem == name and not file.exists() for file in list_exercise_files())
+    file = exercise_files().get(name)
+    return file is not None and not file.exists()
 
 
 def files_for_learners(exercise: Exercise, is_graded: bool) -> dict[str, str]:
@@ -52,13 +53,13 @@ def files_for_learners(exercise: Exercise, is_graded: bool) -> dict[str, str]:
     return {path.name: path.read_text(encoding="utf-8") for path in files}
 
 
-def list_exercise_files() -> list[Path]:
-    """The Python files of all custom exercises on the search path; the first of a name counts."""
-    exercise_files: dict[str, Path] = {}
+def exercise_files() -> dict[str, Path]:
+    """The Python files of all custom exercises on the search path, by name; the first of a name counts."""
+    by_name: dict[str, Path] = {}
     for folder in SEARCH_PATH:
         for file in sorted(set(folder.glob("*.toml")) - {folder / MISTAKE_NAMES}):
-            exercise_files.setdefault(file.stem, file.with_suffix(".py"))
-    return list(exercise_files.values())
+            by_name.setdefault(file.stem, file.with_suffix(".py"))
+    return by_name
 
 
 def find_lecturer_name(exercise: str, fingerprint: str) -> tuple[str, str] | None:

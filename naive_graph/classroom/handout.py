@@ -95,13 +95,7 @@ def compose_lesson(name: str, exercises: Iterable[str]) -> Notebook:
     texts = ["from naive_graph.classroom.notebook import check"]
     texts += [f'{blank_text(exercise_named(exercise))}\n\ncheck("{exercise}", {exercise})' for exercise in exercises]
     kernel = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
-    cells: list[Any] = [
-        {
-            "cell_type": "code", "id": f"cell-{index}", "metadata": {}, "source": text, "outputs": [],
-            "execution_count": None,
-        }
-        for index, text in enumerate(texts)
-    ]  # fmt: skip
+    cells = [_code_cell(f"cell-{index}", text, {}) for index, text in enumerate(texts)]
     return {"cells": [title, *cells], "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
 
 
@@ -138,6 +132,11 @@ def _drop_helpers(part: ast.stmt) -> str:
 # --- cells ----------------------------------------------------------------------
 
 
+def _code_cell(cell_id: str, source: str, metadata: dict[str, Any]) -> Notebook:
+    return {"cell_type": "code", "id": cell_id, "metadata": metadata, "source": source, "outputs": [],
+            "execution_count": None}  # fmt: skip
+
+
 def _text(cell: Notebook) -> str:
     return "".join(cell["source"])
 
@@ -170,8 +169,7 @@ def _graded_cell(exercise: Exercise, answer: str, points: float) -> Notebook:
     hidden = HIDDEN_TEST.format(exercise.name, answer)
     metadata = _build_metadata(f"check-{exercise.name}", grade=True, locked=True, points=points)
     source = f"{call}\n{BEGIN_TESTS}\n{hidden}\n{END_TESTS}"
-    return {"cell_type": "code", "id": f"check-{exercise.name}"[:64], "metadata": metadata, "source": source,
-            "outputs": [], "execution_count": None}  # fmt: skip
+    return _code_cell(f"check-{exercise.name}"[:64], source, metadata)
 
 
 def _insert_solution(cell: Notebook, exercise: Exercise, name: str) -> None:

@@ -19,7 +19,7 @@ from ..core.number import shortened
 from ..errors import LessonError
 from ..graph.graph import Graph
 from .cases import ExerciseCase
-from .custom_exercises import find_lecturer_name, list_exercise_files, own_exercise
+from .custom_exercises import exercise_files, find_lecturer_name, own_exercise
 from .exercise import Exercise
 from .exercises import ALL_EXERCISES, EXERCISES
 from .language import translate
@@ -83,7 +83,7 @@ def exercise_named(name: str) -> Exercise:
     for exercise in ALL_EXERCISES:
         if current_name in (exercise.name, exercise.number):
             return exercise
-    custom_files = {file.stem: file for file in list_exercise_files()}
+    custom_files = exercise_files()
     if text in custom_files:
         return own_exercise(custom_files[text])
     suggestions = get_close_matches(text, [*custom_files, *(exercise.name for exercise in EXERCISES)], 1, 0.5)
