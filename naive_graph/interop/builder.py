@@ -235,8 +235,6 @@ def _tuple_as_list(default: Any) -> Any:
 
 def truncate_fraction(value: Any, name: str) -> Any:
     """Round towards zero: value - fmod(value, 1)."""
-    if value is None:
-        return None
     return TABLE["sub"](value, TABLE["fmod"](value, 1.0, name=f"{name}/fraction"), name=name)
 
 

@@ -268,6 +268,25 @@ def test_a_resized_image_has_torchs_numbers_and_gradients(mode):
     assert np.allclose(leaf.gradient(), given.grad, atol=1e-12)
 
 
+@pytest.mark.parametrize(("op", "shapes", "said"), [
+    ("Conv", [(2, 2, 5, 6, 4), (3, 2, 2, 3, 2), (3,)],
+     {"strides": [2, 1, 1], "pads": [1, 0, 1, 0, 1, 1], "dilations": [2, 1, 1]}),
+    ("Conv", [(2, 2, 5, 6, 4), (3, 2, 3, 3, 2)], {"auto_pad": "SAME_LOWER", "strides": [2, 2, 1]}),
+    ("Conv", [(2, 4, 5, 6, 4), (6, 2, 2, 3, 2)], {"group": 2}),
+    ("Conv", [(2, 2, 7), (3, 2, 3), (3,)], {"strides": [2], "pads": [1, 2]}),
+    ("ConvTranspose", [(2, 3, 3, 4, 3), (3, 2, 2, 3, 2), (2,)],
+     {"strides": [2, 1, 2], "pads": [1, 0, 1, 0, 1, 1], "output_padding": [1, 0, 1]}),
+])  # fmt: skip
+def test_windows_slide_along_sequences_and_volumes_as_onnx_says(op, shapes, said):
+    rng = np.random.default_rng(0)
+    x, *arrays = (rng.normal(size=shape).astype("f4") for shape in shapes)
+    weights = [stored(name, array) for name, array in zip("wb", arrays)]
+    step = node(op, " ".join("xwb"[: len(shapes)]), "y", **said)
+    model = model_of([step], [("x", x.shape)], [("y", None)], weights, opset=18)
+    (due,) = ReferenceEvaluator(model).run(None, {"x": x})
+    assert np.allclose(from_onnx(model)(x), due, atol=1e-5)
+
+
 def test_a_word_that_resizing_does_not_know_is_refused():
     weights = [stored("scales", [1.0, 2.0]), stored("part", [], np.float32)]
     nodes = [node("Resize", "x part scales", "y", mode="odd")]

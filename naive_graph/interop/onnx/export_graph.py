@@ -319,8 +319,6 @@ class GraphBuilder:
             value = operand if isinstance(operand, Value) else self.constant(operand)
             kind = kinds[min(position, len(kinds) - 1)][value.exact]
             inputs.append(value.form(kind, orders.get(position)))
-        while inputs and not inputs[-1]:
-            inputs.pop()
         label = label or operator.lower()
         for index, shape in enumerate(shapes):
             result = Value(self, shape, label if len(shapes) == 1 else f"{label}_{index}")
