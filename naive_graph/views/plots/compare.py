@@ -187,8 +187,14 @@ class Comparison:
         """Plot the loss at each step, on a log axis if it spans more than two decades; cut where the paths are cut."""
         near = [height for path in self.paths for _, height in _points_in_disc(path, self.paths)]
         every = [height for height in near if abs(height) < LARGEST]
-        styles = [self._loss_line_style(index, path) for index, path in enumerate(self.paths)]
-        lines = [panel.plot(path.heights, **style)[0] for path, style in zip(self.paths, styles)]
+        lines = []
+        for index, path in enumerate(self.paths):
+            style = _path_style(index, path)
+            _, spacing = style["markevery"]
+            # No two lines' markers meet; lines are solid while colours last.
+            style["markevery"] = spacing * (2 * index + 1) // (2 * len(self.paths)), spacing
+            style |= {"linestyle": STYLES[index // len(SERIES) % len(STYLES)], "linewidth": 1.2}
+            lines += panel.plot(path.heights, **style, label=path.name)
         low, high = min(every, default=0.0), max(every, default=0.0)
         ran_away = any(path.left for path in self.paths)
         if 0 <= low < high / 100:
@@ -203,13 +209,6 @@ class Comparison:
         if len(lines) > 1:
             add_legend_to_panel(panel, lines)
         return lines
-
-    def _loss_line_style(self, index: int, path: Path) -> dict[str, Any]:
-        """The style of a loss line: solid while colours last; the markers of different lines are offset."""
-        look, style = _path_style(index, path), STYLES[index // len(SERIES) % len(STYLES)]
-        _, every = look["markevery"]
-        first = every * (2 * index + 1) // (2 * len(self.paths))
-        return {**look, "linestyle": style, "linewidth": 1.2, "markevery": (first, every), "label": path.name}
 
     def _draw_contours(self, panels: Sequence[Any]) -> list[Any]:
         """Draw the contours of f around all paths. A diverged path counts only as far as it is near the others."""

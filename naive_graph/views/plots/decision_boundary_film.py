@@ -102,7 +102,7 @@ class BoundaryFilm:
     def html(self, image: str) -> str:
         """The static pictures, and the film that replaces them where scripts run."""
         ground = self.ground._image()  # first: it lays the panels out
-        spots = self.marker_spots()
+        spots = np.round(self.pixels((x, y) for x, y, _ in self.plane.points), 1).tolist()
         facts = {"moments": [self._frame_data(moment) for moment in self.moments], "points": spots}
         wide, high = (100 * inch for inch in self.ground.get_size_inches())
         (left, bottom), (right, top) = self.pixels(zip(*self.plane.sides))
@@ -138,11 +138,6 @@ class BoundaryFilm:
         """Points (x, y) of a panel as pixels from the page's left top."""
         inches = self.panels[panel].transData.transform([*points]) / self.ground.dpi
         return 100 * (inches * (1, -1) + (0, self.ground.get_figheight()))
-
-    def marker_spots(self) -> list[list[float]]:
-        """The position of each labelled point in pixels."""
-        spots: list[list[float]] = np.round(self.pixels((x, y) for x, y, _ in self.plane.points), 1).tolist()
-        return spots
 
     def _frame_data(self, moment: FilmFrame) -> list[Any]:
         """A frame as JSON data: caption, image, decision boundary, misclassified points, marker in the lower panel."""
