@@ -1,4 +1,4 @@
-// A film of a plane: what is seen of it at each moment is told by moments.py.
+// A film of a plane: what is seen of it at each moment is told by decision_boundary_film.py.
 const filming = (root) => {
   const { moments, points } = JSON.parse(root.dataset.film);
   const find = (name) => root.querySelector(name);
