@@ -127,7 +127,6 @@ def check_operator(operator: Any, points: Iterable[Any] | None = None) -> Any:
     total = Report()
     for operands in as_list(points, "check_operator", "points, as in check_operator('sin', [(0.3,), (2.0,)])"):
         point = [number(x, "check_operator") for x in as_list(operands, "A point", "a number for each operand")]
-        rule.check_arity(len(point))
         first, second = (rule.partials_at(point, rule(*point), [True] * len(point)) for _ in range(2))
         if first != second:
             raise GradientCheckError(f"'{rule.name}' is not pure: at {tuple(point)} it gave two different answers.")

@@ -14,7 +14,7 @@ from ..core.compositions import COMPOSITIONS
 from ..core.did_you_mean import explain_calls, explains
 from ..core.number import as_list, number
 from ..core.rules import RULES, Arithmetic, Rule, rule_named
-from ..errors import ArityError, NodeError, OperatorNameError
+from ..errors import NodeError, OperatorNameError
 from .nodes import Constant, Node, build, rows_of
 from .refusals import IN_NAIVE
 
@@ -29,7 +29,7 @@ def unary_function_frame(node: Any, operator: str) -> Any:
     >>> y.value
     1.0
     """
-    return _apply_rule(_frame(operator, 1), node)
+    return _apply_rule(rule_named(operator), node)
 
 
 @explains
@@ -42,7 +42,7 @@ def binary_function_frame(node1: Any, node2: Any, operator: str) -> Any:
     >>> y.value
     2.0
     """
-    return _apply_rule(_frame(operator, 2), node1, node2)
+    return _apply_rule(rule_named(operator), node1, node2)
 
 
 @explains
@@ -124,14 +124,6 @@ class ByName(Named):
         operands = as_list(xs, "'softmax'", "a list of numbers or nodes")
         checked = [x if isinstance(x, Arithmetic) else number(x, "'softmax'") for x in operands]
         return softmax([x if isinstance(x, Arithmetic) else Constant(x) for x in checked])
-
-
-def _frame(operator: str, arity: int) -> Rule:
-    """The rule of that name; raises ArityError if it does not take so many operands."""
-    rule = rule_named(operator)
-    if rule.arity not in (arity, None):
-        raise ArityError(f"'{operator}' takes {rule.arity} operands, not {arity}. Write {rule.usage()}.")
-    return rule
 
 
 def _apply_rule(rule: Rule, *operands: Any) -> Any:

@@ -514,7 +514,6 @@ class Operator(Variable):
                 raise NodeError(f"calculate takes an operator, not {shortened(node)}. Of this one: y.calculate().")
             return node.calculate()
         values = [operand.value for operand in self.last]
-        self.rule.check_arity(len(values))
         if None in values:
             raise NodeError(
                 f"{self._home.label(self._row)} has an operand without a value. Call Graph.forward() first."
