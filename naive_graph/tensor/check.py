@@ -8,12 +8,13 @@ tensor's cached value or gradient changes.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import partial, reduce
 from typing import Any
 
 import numpy as np
 
+from ..core.sweep import evaluate
 from ..errors import GradientCheckError, NumberError
 from ..graph.report import KINK_REACH, CheckOptions, Report, require_finite
 from .base import TensorNode, check_tensors, entry_name, method
@@ -150,7 +151,7 @@ def _float64_values(leaf: LeafNode) -> Array:
 def _has_kink(node: TensorNode) -> bool:
     if isinstance(node, ReductionNode):
         return node.rule in KINKED_REDUCTIONS and node.DummyIndex > 0
-    return isinstance(node, NonlinearNode) and any(rule.kink is not None for _, rule, _ in node.function.steps.rules)
+    return isinstance(node, NonlinearNode) and any(rule is not None and rule.kink for rule in node.function.plan.rules)
 
 
 def _kink_indicators(node: TensorNode, sources: Sequence[Array]) -> Iterator[Array]:
@@ -160,14 +161,10 @@ def _kink_indicators(node: TensorNode, sources: Sequence[Array]) -> Iterator[Arr
         yield 2.0 * first_maximum_mask(ArrayAlgebra(), node.index, x, x.shape) - 1.0
         return
     assert isinstance(node, NonlinearNode)
-    steps = node.function.steps
-    values: list[Any] = steps.constants[:]
-    for argument, array in zip(steps.arguments, sources):
-        if argument is not None:
-            values[argument] = OverloadedArray(array)
-    for step, rule, operands in steps.rules:
-        arguments = [values[operand] for operand in operands]
-        values[step] = rule(*arguments)
-        kink: Callable[..., Any] | None = rule.kink
-        if kink is not None and isinstance(kink_value := kink(*arguments), OverloadedArray):
-            yield kink_value.array
+    plan, values = node.function.plan, node.function.columns(map(OverloadedArray, sources))
+    evaluate(plan, values)
+    for step, rule in enumerate(plan.rules):
+        if rule is not None and rule.kink:
+            kink_value = rule.kink(*(values[operand] for operand in plan.operands(step)))
+            if isinstance(kink_value, OverloadedArray):
+                yield kink_value.array

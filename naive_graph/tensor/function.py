@@ -7,9 +7,9 @@ and its derivative is appended to the same tables by symbolic differentiation (g
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import cache, cached_property
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from typing import Any
 
 from ..core.interpreters.text import formula
 from ..core.number import number
@@ -57,18 +57,6 @@ def constant_row(tables: Tables, value: float) -> int:
     row = add_row(tables, CONSTANT, ())
     tables.set_leaf_value(row, value)
     return row
-
-
-class TracedSteps(NamedTuple):
-    """A function as numbered steps, each an argument, a constant, or a rule applied to earlier steps.
-
-    x**2 + 1 has the steps 0: x, 1: 2.0, 2: 1.0, 3: pow(0, 1), 4: add(3, 2).
-    """
-
-    constants: list[float | None]  # for each step its value if it is a constant, else None
-    arguments: list[int | None]  # for each argument its step; None if the function does not use it
-    rules: list[Any]  # (step, rule, steps of the operands), in the order in which they are applied
-    result: int  # the step of the result
 
 
 class Function:
@@ -127,20 +115,17 @@ class Function:
         return branch_of if is_plain and operands.count(operands[0]) == 1 and operands[0] in self.arguments else {}
 
     def __call__(self, *values: Any) -> Any:
-        plan = self.plan
-        argument_values = dict(zip(self.arguments, values, strict=True))
-        columns = [argument_values[row] if row in argument_values else self.tables.value(row) for row in plan.rows]
-        evaluate(plan, columns)
-        return columns[plan.targets[0]]
+        columns = self.columns(values)
+        evaluate(self.plan, columns)
+        return columns[self.plan.targets[0]]
 
-    @cached_property
-    def steps(self) -> TracedSteps:
-        """The function as a list of rules to apply, one after the other, without its tables."""
-        plan, tables = self.plan, self.tables
-        rules = [(step, plan.rule(step), tuple(plan.operands(step))) for step in range(len(plan))]
-        constants = [None if row in self.arguments else tables.value(row) for row in plan.rows]
-        arguments = [plan.rows.index(row) if row in plan.rows else None for row in self.arguments]
-        return TracedSteps(constants, arguments, [rule for rule in rules if rule[1] is not None], plan.targets[0])
+    def columns(self, values: Iterable[Any]) -> list[Any]:
+        """A value for each row of the plan, arguments and constants: those of rules are computed from them, in order.
+
+        x**2 + 1 has the rows 0: x, 1: 2.0, 2: 1.0, 3: pow(0, 1), 4: add(3, 2), of which the last two are None.
+        """
+        argument_values = dict(zip(self.arguments, values, strict=True))
+        return [argument_values[row] if row in argument_values else self.tables.value(row) for row in self.plan.rows]
 
     def derivative(self, position: int) -> Function | float:
         """The derivative with respect to one argument, as a Function; a number if it is constant."""

@@ -375,16 +375,13 @@ def _export_contraction(builder: GraphBuilder, node: LinearNode, value: Of) -> V
 
 
 def _export_nonlinear(builder: GraphBuilder, node: NonlinearNode, sources: list[Value]) -> Value:
-    steps = node.function.steps
-    values: list[Any] = steps.constants[:]
-    for argument, source in zip(steps.arguments, sources):
-        if argument is not None:
-            values[argument] = source
-    for step, rule, operands in steps.rules:
-        arguments = [values[operand] for operand in operands]
-        is_known = all(type(argument) is float for argument in arguments)
-        values[step] = rule(*arguments) if is_known else builder.rule(rule, arguments)
-    return builder.expand(builder.value(values[steps.result]), node.shape)
+    plan, values = node.function.plan, node.function.columns(sources)
+    for step, rule in enumerate(plan.rules):
+        if rule is not None:
+            arguments = [values[operand] for operand in plan.operands(step)]
+            is_known = all(type(argument) is float for argument in arguments)
+            values[step] = rule(*arguments) if is_known else builder.rule(rule, arguments)
+    return builder.expand(builder.value(values[plan.targets[0]]), node.shape)
 
 
 def _export_reduction(builder: GraphBuilder, node: ReductionNode, source: Value) -> Value:

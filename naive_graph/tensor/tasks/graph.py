@@ -23,9 +23,10 @@ from ..calculus import branch, has_nonzero_derivative, values_read
 from ..differentiate import BACKWARD_SOURCES, ContributionTargets, ancestors
 from ..evaluation.backprop import check_single, nodes_with_gradients
 from ..evaluation.eval_plan import missing_ancestors, plan_evaluation
+from ..evaluation.evaluate import cached_array
 from ..notation import unique_names
 from ..sparse_selector import SelectionNode
-from .work import CachedValue, Contribute, Evaluate, SumContributions, Work
+from .work import Contribute, Evaluate, KnownValue, SumContributions, Work
 
 Shares = tuple[list[int], bool]  # the B and D tasks that a G sums; whether all of them are masked by a `where`
 
@@ -160,7 +161,7 @@ def task_graph(
     for node in nodes:  # leaves, and what was evaluated before; selections need no task
         is_cached = use_cached and node._value is not None
         if is_cached or not (node.reads or isinstance(node, SelectionNode)):
-            graph.add(Key("F", node), CachedValue(node), ())
+            graph.add(Key("F", node), KnownValue(cached_array(node)), ())
     graph.add_value(output)
     if with_backward:
         _add_backward(graph, nodes)

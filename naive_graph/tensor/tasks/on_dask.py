@@ -22,7 +22,7 @@ from ...errors import EngineError, EngineWarning, MissingToolError, NaiveGraphEr
 from .engine import DAGExecutionEngine, TaskBar, TaskRun
 from .graph import TaskGraph
 from .serialization import serialize
-from .work import CachedValue, Evaluate, SentValue, Work
+from .work import Evaluate, KnownValue, Work
 
 # Tasks are too small for Dask if a run takes more seconds than both MIN_WARNED_SECONDS and MAX_OVERHEAD times its work.
 MIN_WARNED_SECONDS, MAX_OVERHEAD = 0.1, 10.0
@@ -151,9 +151,9 @@ def _blas() -> Any:
 
 
 def _serialize_work(work: Any) -> bytes:
-    """Pickle a task's callable; a cached value is sent as the array itself (SentValue), without its node."""
-    if isinstance(work, CachedValue):
-        return serialize(SentValue(work()))
+    """Pickle a task's callable, with its own node in full."""
+    if isinstance(work, KnownValue):
+        return serialize(work)
     return serialize(work, work.step.node if isinstance(work, Evaluate) else work.node)
 
 

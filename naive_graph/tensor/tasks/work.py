@@ -28,22 +28,13 @@ from ..sparse_selector import SelectionNode
 ONE = Adjoint(None)  # the seed: d output / d output; its array of ones is made once the output's value is known
 
 
-class SentValue(NamedTuple):
-    """The work of F for a known value, as it is sent to another process."""
+class KnownValue(NamedTuple):
+    """The work of F for a leaf or an evaluated node: returns the value that it has."""
 
     value: Any
 
     def __call__(self) -> Array:
         return self.value
-
-
-class CachedValue(NamedTuple):
-    """The work of F for a leaf or an evaluated node: returns the cached value."""
-
-    node: TensorNode
-
-    def __call__(self) -> Array:
-        return cached_array(self.node)
 
 
 class Evaluate(NamedTuple):
@@ -99,7 +90,7 @@ class SumContributions(NamedTuple):
             return total and finish_adjoint(calculus, self.node, total)
 
 
-Work = SentValue | CachedValue | Evaluate | Contribute | SumContributions
+Work = KnownValue | Evaluate | Contribute | SumContributions
 
 
 def _lookup(value_by_node: Mapping[TensorNode, Array]) -> Callable[[TensorNode], Any]:
