@@ -21,7 +21,7 @@ from ..core.catalogue import maximum, relu, sigmoid, square
 from ..tensor.base import TensorNode
 from ..tensor.calculus import Calculus, NodeAlgebra
 from ..tensor.differentiate import gradients, reverse
-from ..tensor.evaluation.cached_function import PlannedFunction
+from ..tensor.evaluation.evaluate import PlannedFunction
 from ..tensor.nodes import LeafNode
 from ..tensor.operators.convolution import conv2d
 from ..tensor.operators.pooling import avg_pool2d, max_pool2d

@@ -20,7 +20,7 @@ import numpy as np
 
 from ..core.number import shortened
 from ..errors import SequentialError
-from ..tensor.evaluation.cached_function import PlannedFunction
+from ..tensor.evaluation.evaluate import PlannedFunction
 from ..tensor.nodes import LeafNode
 from ..tensor.operators.convolution import conv2d
 from .compute import LayerArithmetic, make_arithmetic

@@ -21,9 +21,8 @@ from .base import TensorNode, check_tensors, entry_name, method
 from .calculus import Calculus
 from .differentiate import BACKWARD_SOURCES, ancestors, forward, gradients, reverse
 from .evaluation.arrays import Array
-from .evaluation.cached_function import PlannedFunction
 from .evaluation.entries import OverloadedArray
-from .evaluation.evaluate import ArrayAlgebra, check_fed, to_dense
+from .evaluation.evaluate import ArrayAlgebra, PlannedFunction, check_fed, to_dense
 from .nodes import LeafNode, LeafType, NonlinearNode
 from .notation import unique_names
 from .reduction_node import ReductionNode

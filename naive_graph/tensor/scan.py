@@ -21,8 +21,7 @@ from .base import SERIAL_GAP, ArrayKernel, TensorNode, serials
 from .calculus import Calculus, NodeAlgebra
 from .differentiate import ancestors, reverse
 from .evaluation.arrays import Array, namespace, to_common_library
-from .evaluation.cached_function import PlannedFunction
-from .evaluation.evaluate import to_dense
+from .evaluation.evaluate import PlannedFunction, to_dense
 from .index import TransformIndex, identity_ids
 from .nodes import LeafNode, TransformNode
 from .operators.joins import stack

@@ -31,10 +31,9 @@ from ..sparse_selector import SelectionNode
 from ..versions import Clock, Watch, own_copy, ticks
 from .arrays import Array, namespace, to_common_library
 from .contraction import contract_arrays, has_finite_sum, product
-from .entries import apply_function
-from .eval_plan import EvalStep, Factors, list_factors, missing_ancestors, plan_evaluation
+from .entries import apply_function, product_of_others, reduce_array
+from .eval_plan import EvalStep, Factors, list_factors, missing_ancestors, plan_evaluation, plan_targets
 from .gather_scatter import permute_axes
-from .reducing import product_of_others, reduce_array
 from .structural_zeros import find_nonzero, may_have_structural_zeros
 
 
@@ -332,3 +331,35 @@ def scalars_are_stale(leaf: LeafNode) -> bool:
     except StaleGraphError:
         return True
     return False
+
+
+# --- functions of arrays ----------------------------------------------------------
+
+
+class PlannedFunction:
+    """A function from arrays for `inputs` to the arrays of `outputs`; the evaluation plan is made once.
+
+    Unlike a node, it caches no values, so several threads may call it at the same time.
+
+    >>> from ..nodes import LeafNode
+    >>> a = LeafNode.input(2, "a")
+    >>> double, total = PlannedFunction([a], [a + a, (a * 3.0).sum()])(np.array([1.0, 2.0]))
+    >>> double.tolist(), float(total)
+    ([2.0, 4.0], 9.0)
+    """
+
+    def __init__(self, inputs: Sequence[TensorNode], outputs: Sequence[TensorNode]) -> None:
+        self.inputs = list(inputs)
+        self.outputs = list(outputs)
+        self.steps = plan_targets(self.outputs, self.inputs)
+
+    def __call__(self, *arrays: Array) -> list[Array]:
+        values: dict[TensorNode, Array] = dict(zip(self.inputs, arrays, strict=True))
+
+        def value(node: TensorNode) -> Array:
+            return values[node] if node in values else cached_array(node)
+
+        with np.errstate(all="ignore"):  # values follow IEEE 754
+            for step in self.steps:
+                values[step.node] = computed(step, value)
+        return [value(output) for output in self.outputs]

@@ -36,8 +36,7 @@ from ..nodes import LeafNode, LinearNode, NonlinearNode, TransformNode
 from ..reduction_node import ReductionNode
 from ..sparse_selector import SelectionNode
 from .bulk import BulkWriter, Rows
-from .lower_node import LoweredRows, lower_node, materialize, needs_guard
-from .scalars import MAX_NODES_PER_ENTRY
+from .lower_node import MAX_NODES_PER_ENTRY, LoweredRows, lower_node, materialize, needs_guard
 
 MOST_ROWS = 2**31 - 1  # a row's number is 32 bits wide
 BUDGET = 50_000_000  # default limit on the scalar nodes of one `lower` call

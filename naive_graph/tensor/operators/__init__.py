@@ -2,7 +2,7 @@
 
 properties, mapping    kinds of property (attribute); names and attributes in ONNX and TensorFlow
 signature              parse a function's signature into operands and properties
-examples, validate_def examples for checks; validation of custom derivatives
+examples               examples for checks
 operator_def, families the operator definition, and what a call does; base classes of operator families
 table                  the registry by name, and the decorator `@tensor_operator()`
 elementwise            activations, comparisons and other elementwise operators

@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import update_wrapper
 from typing import Any
 
-from ...errors import ArityError, BudgetError, NumberError, OperandError, ShapeError
+from ...errors import ArityError, BudgetError, NaiveGraphError, NumberError, OperandError, ShapeError
 from ...graph.graph import scope
 from ...graph.node_factory import CURRENT, check_name
 from ..arithmetic import as_tensor
@@ -29,7 +29,6 @@ from ..nodes import LeafNode, TransformNode
 from .examples import Example
 from .mapping import ForeignOperator
 from .signature import MISSING, OperatorParameter, describe_value, parse_parameters, validate_property
-from .validate_def import check_derivative, validate_gradients
 
 MOST_ENTRIES = 10**10  # the largest result: 80 GB
 
@@ -79,7 +78,7 @@ class OperatorDef:
         self.property_names = [parameter.name for parameter in self.parameters if parameter.kind is not None]
         self.derivative = derivative
         if derivative:
-            check_derivative(self, derivative)
+            _check_derivative(self, derivative)
         self.smooth, self.domain, self.also = smooth, domain, tuple(also)
         self.mappings = [*_mapping_list(onnx), *_mapping_list(tensorflow)]
         self.examples = list(examples)
@@ -246,7 +245,7 @@ class OperatorDef:
         """The custom vjp: for each operand a tensor of its shape, or None."""
         assert self.derivative is not None
         derivatives = self.derivative(adjoint, result, *operands, **properties)
-        return validate_gradients(self.name, derivatives, dict(zip(self.operand_names, operands)))
+        return _validate_gradients(self.name, derivatives, dict(zip(self.operand_names, operands)))
 
     def _ensure_new_node(self, node: Any, first: int) -> TensorNode:
         """The node if this call created it; else (an operand returned as is) an identity transform of it."""
@@ -284,3 +283,55 @@ def _shape_of(operand: Any) -> Any:
     if operand is None:
         return None
     return operand.shape if isinstance(operand, TensorNode) else [tensor.shape for tensor in operand]
+
+
+# --- custom derivatives ---------------------------------------------------------------
+
+
+def _check_derivative(row: OperatorDef, derivative: Callable[..., Any]) -> None:
+    """Raise OperandError unless a custom derivative accepts (adjoint, result, *operands, **properties)."""
+    if any(parameter.operand.many for parameter in row.parameters):
+        raise OperandError(
+            f"Operator '{row.name}': an operand that is a list has the derivative of the composition. "
+            "Leave derivative= out."
+        )
+    try:
+        inspect.signature(derivative).bind(None, None, *row.operand_names, **dict.fromkeys(row.property_names))
+    except TypeError:
+        arguments = ", ".join(["adjoint", "result", *row.operand_names, *row.property_names])
+        raise OperandError(f"Operator '{row.name}': its derivative is called as f({arguments}). Take these.") from None
+    except ValueError:  # some builtins have no signature
+        return
+
+
+def _validate_gradients(who: str, result: Any, operands: Mapping[str, TensorNode | None]) -> list[TensorNode | None]:
+    """Validate the result of a custom derivative: one tensor for each operand, of its shape, or None.
+
+    Raises ArityError, OperandError or ShapeError otherwise.
+    """
+    gradients = list(result) if isinstance(result, (list, tuple)) else [result]
+    if len(gradients) != len(operands):
+        raise ArityError(
+            f"{who}: its derivative gives {len(gradients)} of {len(operands)} gradients, for {', '.join(operands)}. "
+            "Return one for each, in their order; None for one that has none."
+        )
+    return [
+        None if gradient is None or operand is None else _validate_gradient(who, name, operand, gradient)
+        for (name, operand), gradient in zip(operands.items(), gradients)
+    ]
+
+
+def _validate_gradient(who: str, name: str, operand: TensorNode, gradient: Any) -> TensorNode:
+    try:
+        tensor = as_tensor(gradient)
+    except NaiveGraphError as error:
+        raise OperandError(
+            f"{who}: its derivative gives no tensor for {name}: {error} Build it of the adjoint."
+        ) from None
+    if tensor.shape != operand.shape:
+        mend = f"Sum it over the axes along which {name} was spread" if tensor.size > operand.size else "Spread it"
+        raise ShapeError(
+            f"{who}: its derivative gives {name} a gradient of shape {tensor.shape}, and {name} has shape "
+            f"{operand.shape}. {mend}."
+        )
+    return tensor
