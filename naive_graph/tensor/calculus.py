@@ -18,6 +18,7 @@ adjoint comes with one: `where(c, log(x), 0.0)` must not multiply 0 by the infin
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import reduce
 from typing import Any
 
 from ..core.catalogue import where
@@ -111,6 +112,11 @@ class Calculus:
         """The sum of two derivatives of a tensor of this rank."""
         same = identity_ids(rank + len(self.trailing_shape))
         return self.algebra.linear(OpType.add, LinearIndex(same, same, same), a, b)
+
+    def sum_terms(self, terms: Iterable[Any], rank: int) -> Any:
+        """The sum of several derivatives of a tensor of this rank; None stands for zero, which is never stored."""
+        known = [term for term in terms if term is not None]
+        return reduce(lambda a, b: self.add(a, b, rank), known) if known else None
 
     def scale_by(self, a: Any, alpha: float, shape: Shape) -> Any:
         same = identity_ids(len(shape) + len(self.trailing_shape))
@@ -256,7 +262,7 @@ class Calculus:
                 pair = self.values(node)
                 pair[position] = source_tangents[position]
                 terms.append(self.algebra.linear(OpType.mul, product_tangent(node.index, position, h), *pair))
-            return terms[0] if len(terms) == 1 else self.add(terms[0], terms[1], node.rank)
+            return self.sum_terms(terms, node.rank)
         if len(varying) == 2:
             return self.algebra.linear(node.op, sum_tangent(node.index, h), *source_tangents)
         sign = -1.0 if node.op == OpType.sub and varying == [1] else 1.0
@@ -266,12 +272,8 @@ class Calculus:
     def _nonlinear_tangent(self, node: NonlinearNode, source_tangents: Sequence[Any], varying: list[int]) -> Any:
         if node.function.branches:
             return self._where_tangent(node, source_tangents)
-        total = None
-        for position in varying:
-            term = self.chain_nonlinear(node, position, source_tangents[position])
-            if term is not None:
-                total = term if total is None else self.add(total, term, node.rank)
-        return total
+        terms = (self.chain_nonlinear(node, position, source_tangents[position]) for position in varying)
+        return self.sum_terms(terms, node.rank)
 
     def _where_tangent(self, node: NonlinearNode, source_tangents: Sequence[Any]) -> Any:
         """The tangent of a `where`: that of the taken branch only, as the other's derivative may be infinite."""

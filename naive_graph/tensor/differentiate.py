@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial, reduce
+from functools import partial
 from operator import attrgetter
 from typing import Any
 
@@ -235,7 +235,7 @@ def gradients(output: TensorNode, wrt: TensorNode | Iterable[TensorNode]) -> Any
         if _scalars_of(leaf):
             reached = [scalar for scalar in scalars if scalar in derivatives]
             shares = [_chain_through_scalars(leaf, scalar, derivatives[scalar]) for scalar in reached]
-            results[position] = reduce(_add_optional, shares, None)
+            results[position] = calculus.sum_terms(shares, leaf.rank)
     nodes = [zeros(leaf.shape + output.shape) if answer is None else answer for leaf, answer in zip(targets, results)]
     return nodes[0] if is_single else nodes
 
@@ -243,13 +243,6 @@ def gradients(output: TensorNode, wrt: TensorNode | Iterable[TensorNode]) -> Any
 def _scalars_of(node: TensorNode) -> list[Node] | None:
     """The scalar nodes that the entries of a leaf are, if it was made of them."""
     return node.nodes if isinstance(node, LeafNode) else None
-
-
-def _add_optional(first: TensorNode | None, second: TensorNode | None) -> TensorNode | None:
-    if first is None or second is None:
-        return second if first is None else first
-    axis_ids = range(1, first.rank + 1)
-    return LinearNode(OpType.add, axis_ids, axis_ids, axis_ids, first, second)
 
 
 def _chain_through_scalars(leaf: TensorNode, other: TensorNode, gradient: TensorNode) -> TensorNode | None:

@@ -15,14 +15,7 @@ from ..evaluation.convolve import Convolution, DepthwiseConvolution
 from ..index import identity_ids
 from ..nodes import LinearNode, OpType
 from ..slicing import reshape
-from ..sliding import (
-    SAME,
-    channels_last,
-    extract_patches,
-    from_channels_last,
-    image_extents,
-    make_windows,
-)
+from ..sliding import SAME, channels_last, extract_patches, from_channels_last, image_extents, make_windows
 from ..sparse_selector import IndexMap, SelectionNode
 from .examples import example
 from .mapping import (

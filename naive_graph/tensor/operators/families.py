@@ -67,18 +67,17 @@ class Elementwise(OperatorDef):
         first_serial = next(serials)  # every node that is built from here on belongs to this call
         label = name or names_in(CURRENT.tables).make_for_call(self.name)
         if all(tensor.shape == shape for tensor in tensors):
-            node = self.build_node(tensors, values)
+            node = self.build_node(tensors, properties)
         else:
             with scope(label):
-                node = self.build_node([broadcast(tensor, shape) for tensor in tensors], values)
+                node = self.build_node([broadcast(tensor, shape) for tensor in tensors], properties)
         node.call = Call(self, tuple(tensors), properties, label, first_serial)
         if name is not None:
             node.name = name
         return node
 
-    def build_node(self, tensors: Sequence[TensorNode], values: Mapping[str, Any]) -> TensorNode:
+    def build_node(self, tensors: Sequence[TensorNode], properties: Mapping[str, Any]) -> TensorNode:
         """Build the nonlinear node; the tensors are broadcast to one shape already."""
-        properties = {name: values[name] for name in self.property_names}
         function = _trace_function((self, *properties.values()), partial(self.function, **properties), len(tensors))
         return NonlinearNode(function, *tensors)
 
@@ -129,7 +128,7 @@ class RuleOperator(Elementwise):
             return self.rule(*operands)
         return super().__call__(*operands, name=name, **keywords)
 
-    def build_node(self, tensors: Sequence[TensorNode], values: Mapping[str, Any]) -> TensorNode:
+    def build_node(self, tensors: Sequence[TensorNode], properties: Mapping[str, Any]) -> TensorNode:
         node: TensorNode = tensors[0].apply(self.rule, *tensors)
         return node
 

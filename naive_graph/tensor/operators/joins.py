@@ -18,7 +18,7 @@ from ..evaluation.evaluate import to_dense
 from ..index import canonicalize_axes, canonicalize_axis
 from .examples import example
 from .mapping import ALL, Attribute, Fixed, Input, Onnx, TensorFlow
-from .moves import Extents, movement_operator
+from .moves import movement_operator
 from .properties import Axes, Axis, MaybeSize, MaybeWholes, Tensor, Tensors, Wholes
 
 MAX_SUMMANDS = 64  # tensors per padded sum; more are joined as a tree
@@ -114,26 +114,6 @@ def unstack(x: Tensor, axis: Axis = 0) -> Any:
     return [slicing.index_axis(x, axis_index, position) for position in range(x.shape[axis_index])]
 
 
-def _slice_ranges(x: Extents, begin: Any, end: Any, axis: Any, steps: Any, sizes: Any) -> list[tuple[int, range]]:
-    """The positions that a slice takes of each axis: (axis, range). Raises ShapeError if there are none."""
-    axes = list(range(len(begin))) if axis is None else canonicalize_axes(axis, len(x))
-    strides = (1,) * len(begin) if steps is None else steps
-    if (end is None) == (sizes is None):
-        raise ShapeError(f"end={end} and sizes={sizes}: give one of them.")
-    counts = {len(begin), len(sizes if end is None else end), len(axes), len(strides)}
-    if len(counts) > 1 or 0 in strides or len(begin) > len(x):
-        raise ShapeError(f"begin, end, axis and steps need a number for each of {len(axes)} axes, and no step is 0.")
-    if end is None:
-        end = [x[position] if size == -1 else b + size for position, b, size in zip(axes, begin, sizes)]
-    slices = map(builtins.slice, begin, end, strides)
-    ranges = [(dim, range(*part.indices(x[dim]))) for dim, part in zip(axes, slices)]
-    for dim, span in ranges:
-        if not span:
-            ends = f"begin={list(begin)}, end={list(end)}"
-            raise ShapeError(f"{ends} leave nothing of axis {dim}, which runs to {x[dim]}.")
-    return ranges
-
-
 STRIDED_SLICE_MASKS = ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask")
 
 
@@ -160,6 +140,15 @@ def slice(
 
     sizes: in place of `end`, the number of entries along each axis; -1 for all up to the axis's end.
     """
-    for axis_index, span in _slice_ranges(x.shape, begin, end, axis, steps, sizes):
-        x = slicing.gather_axis(x, axis_index, (len(span),), (span.step,), span.start)
+    axes = list(range(len(begin))) if axis is None else canonicalize_axes(axis, x.rank)
+    strides = (1,) * len(begin) if steps is None else steps
+    if (end is None) == (sizes is None):
+        raise ShapeError(f"end={end} and sizes={sizes}: give one of them.")
+    counts = {len(begin), len(sizes if end is None else end), len(axes), len(strides)}
+    if len(counts) > 1 or 0 in strides or len(begin) > x.rank:
+        raise ShapeError(f"begin, end, axis and steps need a number for each of {len(axes)} axes, and no step is 0.")
+    if end is None:
+        end = [x.shape[position] if size == -1 else b + size for position, b, size in zip(axes, begin, sizes)]
+    for axis_index, part in zip(axes, map(builtins.slice, begin, end, strides)):
+        x = slicing.slice_axis(x, axis_index, part)
     return x
