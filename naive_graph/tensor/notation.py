@@ -9,9 +9,9 @@ one. An entry out of range counts as 0, and an Iverson bracket such as
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import count
 
 from ..core.number import shortened
+from ..core.records import unique_name
 from ..errors import NodeError
 from .base import TensorNode, method
 from .differentiate import ancestors
@@ -66,18 +66,8 @@ def _style(style: str) -> EquationStyle:
 
 def unique_names(nodes: Iterable[TensorNode]) -> dict[TensorNode, str]:
     """A unique name for each node: of two with the same name, the second gets a number appended."""
-    names = {node: node.name for node in nodes}
-    taken = set(names.values())
-    written: set[str] = set()
-    for node, name in names.items():
-        if name in written:
-            numbers = count(1)
-            while name in taken:
-                name = f"{node.name}{next(numbers)}"
-            names[node] = name
-            taken.add(name)
-        written.add(name)
-    return names
+    used: dict[str, int] = {}
+    return {node: unique_name(used, node.name) for node in nodes}
 
 
 @method

@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from ..core.number import shortened
+from ..core.number import is_endless, shortened
 from ..core.rules import Arithmetic
 from ..errors import NodeError, PlaceError, ShapeError
 from .arithmetic import expand_dims, gather
 from .base import TensorNode, method
-from .evaluation.arrays import Array, parse_indices
+from .evaluation.arrays import Array
 from .slicing import flat_indices, gather_flat, index_axis, slice_axis
 
 Part = None | EllipsisType | int | slice | Array  # a part of a normalized subscript
@@ -86,7 +86,10 @@ def _normalize_part(node: TensorNode, part: Any) -> Part:
         )
     if hasattr(part, "__index__") and not hasattr(part, "shape") and not isinstance(part, bool):
         return index(part)
-    table = parse_indices(part)
+    try:
+        table = np.zeros(0) if is_endless(part) else np.asarray(part)
+    except ValueError:  # a ragged list
+        table = np.zeros(0)
     if isinstance(part, (list, tuple)) and not table.size and len(part) == len(table):
         table = table.astype(int)  # an empty list, which NumPy takes for an array of floats
     if table.dtype.kind not in "iub":

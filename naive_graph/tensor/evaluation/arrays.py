@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core.number import floats, is_endless, shortened
+from ...core.number import floats, shortened
 from ...core.rules import Arithmetic
 from ...errors import NumberError
 
@@ -35,16 +35,6 @@ def as_array(value: object, who: str) -> Array:
         message = f"{who} takes an array of real numbers, not {array.dtype.name}: {shortened(value)}"
         raise NumberError(f"{message}. {advice}." if advice else message)
     return np.asarray(floats(array, who))
-
-
-def parse_indices(places: object) -> Array:
-    """Indices as an array; an empty array for a ragged or endless list, which the caller then rejects."""
-    if is_endless(places):
-        return np.zeros(0)
-    try:
-        return np.asarray(places)
-    except ValueError:
-        return np.zeros(0)
 
 
 def namespace(array: Array) -> Any:

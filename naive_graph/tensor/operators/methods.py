@@ -38,24 +38,19 @@ def _properties(node: TensorNode) -> Mapping[str, Any]:
     return node.call.properties if node.call else {}
 
 
-def _operands(node: TensorNode) -> tuple[Any, ...]:
-    """The operator's operands; the sources for a node that no operator made."""
-    return node.call.operands if node.call else node.sources
-
-
-for _name, _getter in (("operator", _operator), ("properties", _properties), ("operands", _operands)):
-    setattr(TensorNode, _name, property(_getter))
-
-
 def args(node: TensorNode) -> tuple[Any, ...]:
-    """All operands.
+    """All operands of the operator; the sources for a node that no operator made.
 
     >>> from naive_graph.tensor import LeafNode, args
     >>> a, b = LeafNode.parameter([1.0], name="a"), LeafNode.parameter([2.0], name="b")
     >>> args(a * b)
     (<LeafNode 'a' (1)>, <LeafNode 'b' (1)>)
     """
-    return _operands(node)
+    return node.call.operands if node.call else node.sources
+
+
+for _name, _getter in (("operator", _operator), ("properties", _properties), ("operands", args)):
+    setattr(TensorNode, _name, property(_getter))
 
 
 def arg(node: TensorNode, place: int = 0) -> Any:
@@ -66,7 +61,7 @@ def arg(node: TensorNode, place: int = 0) -> Any:
     >>> arg(a * b), arg(a * b, 1)
     (<LeafNode 'a' (1)>, <LeafNode 'b' (1)>)
     """
-    operands = _operands(node)
+    operands = args(node)
     if not isinstance(place, int):
         raise NodeError(f"An operand is asked for by a whole number, not {shortened(place)}.")
     if not -len(operands) <= place < len(operands):
