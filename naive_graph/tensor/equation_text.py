@@ -95,17 +95,11 @@ class ProductSimplifier:
 
     def _free_indices(self, replacement: BoundIndexMap | int) -> set[int]:
         """The free indices of an index expression, after all substitutions."""
-        indices: set[int] = set()
-        waiting: list[BoundIndexMap | int] = [replacement]
-        while waiting:
-            expression = waiting.pop()
-            if isinstance(expression, BoundIndexMap):
-                waiting.extend(expression.source_indices)
-            elif expression in self.substitutions:
-                waiting.append(self.substitutions[expression])
-            else:
-                indices.add(expression)
-        return indices
+        if isinstance(replacement, BoundIndexMap):
+            return {free for index in replacement.source_indices for free in self._free_indices(index)}
+        if replacement in self.substitutions:
+            return self._free_indices(self.substitutions[replacement])
+        return {replacement}
 
     def text(self, index: int) -> str:
         """The letter of an index, or the expression substituted for it."""

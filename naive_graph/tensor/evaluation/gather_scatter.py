@@ -111,23 +111,19 @@ def _overlap_add(x: np.ndarray, strides: tuple[int, ...], indices: Array, size: 
 
 
 def _scatter_add(x: Array, indices: Array, size: int) -> Array:
-    """Scatter-add along the first axis by an index array; gathers in rounds for libraries other than NumPy."""
+    """Scatter-add along the first axis by an index array (np.add.at); other libraries than NumPy gather in rounds."""
     if isinstance(x, np.ndarray):
-        return _scatter_add_numpy(x[indices >= 0], indices[indices >= 0], size)
+        targets = indices[indices >= 0]
+        sums = np.zeros((size, *x.shape[1:]))
+        sums[targets] = -0.0  # a sum that starts from -0.0 leaves its first term as it is even if that is -0.0
+        np.add.at(sums, targets, x[indices >= 0])
+        return sums
     total: Any = None
     for present, sources in scatter_rounds(indices, size):
         mask = convert_like(x, present.astype(np.float64).reshape([size] + [1] * (x.ndim - 1)))
         gathered = take(x, sources, 0)
         term = namespace(x).where(mask != 0, gathered, 0.0)
         total = term if total is None else total + term
-    return total
-
-
-def _scatter_add_numpy(x: np.ndarray, indices: Array, size: int) -> np.ndarray:
-    """Scatter-add by np.add.at. Sums start from -0.0, which leaves the first term as it is even if that is -0.0."""
-    total = np.zeros((size, *x.shape[1:]))
-    total[indices] = -0.0
-    np.add.at(total, indices, x)
     return total
 
 
