@@ -121,6 +121,8 @@ def _align_axes(node: TensorNode, shape: Shape, tail: Ids = ()) -> tuple[TensorN
     """
     lead = node.rank - len(tail)
     ids = (*range(len(shape) - lead + 1, len(shape) + 1), *tail)
+    if not tail and node.shape == shape:
+        return node, ids
     kept_axes = [axis for axis, index in enumerate(ids) if axis >= lead or node.shape[axis] == shape[index - 1]]
     return keep_axes(node, kept_axes), tuple(ids[axis] for axis in kept_axes)
 
