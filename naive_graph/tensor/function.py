@@ -77,24 +77,15 @@ class Function:
         self.slopes: dict[int, Function | float] = {}  # argument position -> derivative, cached
 
     @property
-    def arity(self) -> int:
-        return len(self.arguments)
-
-    @property
     def plan(self) -> Plan:
         return plan_for(self.tables, [self.result])
 
     @property
     def name(self) -> str:
-        """The name shown in drawings: the rule's name if it is a single rule, else "f"."""
-        return self.rule.name if self.rule is not None else "f"
-
-    @property
-    def rule(self) -> Rule | None:
-        """The rule, if the function only applies it to the arguments in their order."""
-        plan = self.plan
-        is_rule = self.tables.operands(self.result) == list(self.arguments)
-        return plan.rule(plan.targets[0]) if is_rule else None
+        """The name shown in drawings: a rule's, if the function only applies it to the arguments in order; else "f"."""
+        rule = self.plan.rule(self.plan.targets[0])
+        is_rule = rule is not None and self.tables.operands(self.result) == list(self.arguments)
+        return rule.name if rule is not None and is_rule else "f"
 
     @property
     def branches(self) -> dict[int, int]:
@@ -148,7 +139,8 @@ class Function:
         return "; ".join([*(f"{name} = {part}" for name, part in definitions), text])
 
     def __repr__(self) -> str:
-        names = ["x"] if self.arity == 1 else [f"x{position}" for position in range(self.arity)]
+        count = len(self.arguments)
+        names = ["x"] if count == 1 else [f"x{position}" for position in range(count)]
         return f"<function {self.formula(names)}>"
 
 

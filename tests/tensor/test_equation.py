@@ -84,7 +84,7 @@ def test_tex_has_no_name_that_could_be_a_command():
 
 
 def test_two_tensors_of_one_name_are_told_apart():
-    assert written(leaf("a", 2) * leaf("a", 2)) == "a[i] * a1[i]"
+    assert written(leaf("a", 2) * leaf("a", 2)) == "a[i] * a_1[i]"
 
 
 def test_equations_list_everything_in_order():

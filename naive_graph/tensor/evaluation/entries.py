@@ -244,9 +244,10 @@ def _logsumexp(x: Array, axes: tuple[int, ...]) -> Array:
     return where(xp, abs(top) < math.inf, finite + xp.log(total), top)
 
 
-def product_of_others(xp: Any, x: Array) -> Array:
-    """For each entry the product of all others along the last axis, from prefix and suffix products."""
+def product_of_others(rows: Array, count: int) -> Array:
+    """For each entry the product of all others along the last `count` axes, from prefix and suffix products."""
+    xp, x = namespace(rows), rows.reshape((*rows.shape[: rows.ndim - count], -1))
     one = xp.full_like(x[..., :1], 1.0)
     prefix = xp.concatenate([one, x[..., :-1]], -1).cumprod(-1)
     suffix = xp.flip(xp.concatenate([one, xp.flip(x[..., 1:], (x.ndim - 1,))], -1).cumprod(-1), (x.ndim - 1,))
-    return prefix * suffix
+    return (prefix * suffix).reshape(rows.shape)

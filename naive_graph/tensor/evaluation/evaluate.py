@@ -70,9 +70,7 @@ class ArrayAlgebra(NodeAlgebra):
     def product_of_others(self, index: TransformIndex, source: Any) -> Array:
         array, axes = to_dense(source), ReductionAxes.of(index)
         order = [axis_id - 1 for axis_id in (*axes.kept, *axes.dropped)]
-        rows = permute_axes(array, order)
-        flat = rows.reshape((*rows.shape[: len(axes.kept)], -1))
-        others = product_of_others(namespace(array), flat).reshape(rows.shape)
+        others = product_of_others(permute_axes(array, order), len(axes.dropped))
         return permute_axes(others, [order.index(axis) for axis in range(len(order))])
 
     def constant(self, array: Array, structural: bool = False) -> Array:

@@ -15,7 +15,7 @@ import numpy as np
 from ...core.rules import RULES, Rule
 from ...core.tables import CONSTANT, PLACEHOLDER, VARIABLE, Scope
 from ..base import TensorNode, size_of
-from ..evaluation.gather_scatter import scatter_rounds
+from ..evaluation.gather_scatter import gather, scatter_rounds
 from ..index import Ids, Shape
 from ..nodes import LeafNode, LeafType, LinearNode, NonlinearNode, OpType, TransformNode
 from ..reduction_node import ReductionAxes, ReductionNode
@@ -205,10 +205,8 @@ def _gather_or_scatter(
     source_ids, target_id = tuple(axis_ids[axis] for axis in index_map.axes), axis_ids[index_map.axis]
     if target_id not in kept_ids and target_id in ids and not set(source_ids) & set(ids):
         axis = ids.index(target_id)
-        indices = index_map.indices(selection.shape)
-        moved = np.take(rows, indices.clip(0), axis=axis)
-        is_inside = (indices >= 0).reshape(indices.shape + (1,) * (rows.ndim - axis - 1))
-        return np.where(is_inside, moved, ZERO), (*ids[:axis], *source_ids, *ids[axis + 1 :])
+        moved = gather(rows + 1, axis, index_map, selection.shape) - 1  # 0 where nothing is read becomes ZERO
+        return moved.astype(np.int32), (*ids[:axis], *source_ids, *ids[axis + 1 :])
     if not set(source_ids) & kept_ids and set(source_ids) <= set(ids) and target_id not in ids:
         rest = tuple(axis_id for axis_id in ids if axis_id not in source_ids)
         moved = rows.transpose([ids.index(axis_id) for axis_id in (*source_ids, *rest)])
