@@ -188,8 +188,7 @@ def test_an_error_that_puts_its_text_together_says_it_as_it_does():
     assert "BAD_FILE ...: it cannot be read: .... Look at its name and folder, and save it as UTF-8." in sequential
     assert "BAD_TYPE: a stream has one field, as in stream<double x>." in sequential
     imported = error_messages("ImportAttributeError")
-    kinds = "There are 'NOTSET', 'VALID', 'SAME_UPPER', 'SAME_LOWER'."
-    assert f"...: auto_pad=... has no counterpart here. {kinds}" in imported
+    assert "...: training_mode=True has no counterpart here. Set it to False, or ratio to 0." in imported
 
 
 def test_every_public_name_has_a_page_and_no_two_share_one():
