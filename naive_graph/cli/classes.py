@@ -31,8 +31,8 @@ from ..classroom.lessons import LINKED, PARTS, join_parts, lessons_of_the_packag
 from ..classroom.mark_tables import lms_tables, points_table, read_ids
 from ..classroom.pages import class_page, student_page
 from ..classroom.tiny import ASSESSED
-from ..core.files import write_atomically
-from ..errors import CommandError, LessonError
+from ..core.files import write_atomically, write_file_in
+from ..errors import CommandError, FolderError, LessonError
 
 ASSESSED_TEXT = "In this course answers give marks: naive-graph tiny start writes no earlier parts of tiny.py.\n"
 
@@ -212,16 +212,14 @@ def start_exercise(file: Path) -> None:
 def _write_results(course: Course, results: list[Result]) -> bool:
     """Write tables and pages; a page that cannot be written (because of its name, say) does not stop the others."""
     folder, complete = course.folder / "results", True
-    (folder / "students").mkdir(parents=True, exist_ok=True)
     _write(folder / "points.csv", points_table(results))
     for name, text in lms_tables(results, read_ids(course.folder)).items():
         _write(folder / name, text)
     _write(folder / "class.html", class_page(results, list_not_graded(course, results)))
     for student, group in groupby(results, key=lambda result: result.student):
         try:
-            page = _encode_text(student_page(student, list(group)))
-            write_atomically(folder / "students" / f"{student}.html", page, LessonError)
-        except LessonError as error:
+            write_file_in(folder / "students", f"{student}.html", _encode_text(student_page(student, list(group))))
+        except FolderError as error:
             complete = False
             print(error, file=sys.stderr)
     return complete
@@ -256,6 +254,5 @@ def _write_once(path: Path, text: str, renew: bool) -> None:
 
 
 def _write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, _encode_text(text), LessonError)
+    write_file_in(path.parent, path.name, _encode_text(text))
     print(f"written: {path}")

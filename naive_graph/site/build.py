@@ -45,13 +45,14 @@ def build(folder: Path, *names: str, url: str = "") -> Iterator[Path]:
     for title, group in group_public_names().items():
         if members := [member for member in group if member.path.startswith(names or "")]:
             selected[title] = members
-    yield from files.write_front(lessons, [member for group in selected.values() for member in group])
+    entries = [member for group in selected.values() for member in group]
+    yield from files.write_front(lessons, entries)
     yield from files.write_lessons(lessons)
     yield from files.write_translations(notebooks)
     yield from files.write_reference(selected)
     programs = [example for example in gallery_programs() if example.name.startswith(names or "")]
     yield from files.write_gallery(programs, "lenet".startswith(names or ""))
-    yield files.search(lessons, selected, programs)
+    yield files.search(lessons, entries, programs)
 
 
 class SiteWriter:
@@ -166,13 +167,12 @@ class SiteWriter:
         yield from self.linked_pages("gallery", "program.html", pages_of)
 
     def search(
-        self, lessons: Sequence[LessonPage], groups: Mapping[str, Any], programs: Sequence[GalleryProgram]
+        self, lessons: Sequence[LessonPage], entries: Sequence[PublicName], programs: Sequence[GalleryProgram]
     ) -> Path:
         """Write the search page and its index: public names, lessons by section, glossary, programs, methods, messages.
 
         A row: (title, address, kind, words that find it, remark that finds it and is shown).
         """
-        entries = [member for group in groups.values() for member in group]
         rows = []
         for entry in entries:
             rows.append((entry.path, f"reference/{entry.page}", "reference", " ".join(entry.foreign_names), entry.says))

@@ -30,8 +30,7 @@ def render_page(template: str, title: str, up: str = "", **facts: Any) -> str:
     python: None for a page that runs no Python; else the address that packages such as NumPy may be loaded from,
     "" for no other host. runner: the script that runs it.
     """
-    defaults = dict.fromkeys(("playground", "python", "bare", "url", "path", "card"))
-    facts = {"language": "en", "runner": "playground/cells.js"} | defaults | facts
+    facts = {"language": "en", "runner": "playground/cells.js", "python": None, "bare": False} | facts
     language = facts["language"]
     say = translator(language)
     body = templates().get_template(template).render({"title": title, "up": up, "say": say} | facts)
@@ -40,11 +39,10 @@ def render_page(template: str, title: str, up: str = "", **facts: Any) -> str:
     graphviz_copies = [text for kind, text in scripts if "ng-dot" in kind][:1]
     page_scripts = [text for kind, text in scripts if "ng-dot" not in kind]
     style = "\n".join([page_style(":root") + (HERE / "site.css").read_text("utf-8"), *styles])
-    logo = (HERE / "logo.svg").read_text("utf-8")
     hashable_style = "" if " style=" in body else style  # pictures have style attributes, which a hash cannot allow
     facts |= {
         "title": title, "up": up, "say": say, "body": body, "copies": graphviz_copies, "runs": page_scripts,
-        "style": style, "version": __version__, "logo": logo, "says": facts.get("says") or DESCRIPTION,
+        "style": style, "version": __version__, "says": facts.get("says") or DESCRIPTION,
         "languages": [(code, translator(code)(LANGUAGE_LINK_TEXT)) for code in languages()],
         "lessons_at": f"{language}/index.html" if language != "en" else "lessons/index.html",
         "policy": csp_meta(*page_scripts, style=hashable_style, dot=bool(graphviz_copies), python=facts["python"]),

@@ -221,7 +221,7 @@ SEARCHED = (
 @pytest.mark.browser
 def test_the_search_knows_methods_messages_and_words_of_other_libraries(browser, tmp_path):
     page = browser.new_page()
-    page.goto(SiteWriter(tmp_path).search([], group_public_names(), []).as_uri())
+    page.goto(SiteWriter(tmp_path).search([], ENTRIES, []).as_uri())
     (tmp_path / "reference").mkdir()
     (tmp_path / "reference" / "Node.html").write_text('<!doctype html><h3 id="code">code</h3>')
     for words in SEARCHED:
