@@ -1,9 +1,8 @@
 """Pipelined training on Dask: one task runs one worker's part of one group, and updates the part's weights.
 
-Weights stay on the worker that updated them: a task takes the shares of the layers
-that its operators read, and returns the shares that it updated, each as a separate
-result, so that only what another worker reads is sent to it. A share is a part of a
-layer's weights, with its index; the whole layer is a share, too.
+Weights stay on the worker that updated them. A share is the part of a layer's weights that one backward operator
+updates, often all of them: a task takes the shares of the layers that its operators read, and returns each share
+that it updated as a separate result, so that only what another worker reads is sent to it.
 
 Dask's own work for a group takes some 50 ms of processor time beside two busy workers:
 a group has to take 0.3 s on one worker (four layers of 2048 units, or hundreds of
@@ -29,7 +28,6 @@ from .weight_staleness import (
     Gradients,
     block_size,
     blocks,
-    check_policy,
     fire_operators,
     sum_group_gradients,
 )
@@ -37,7 +35,7 @@ from .workers import Division, PipelineResult, resolve_partition
 
 Array = Any
 Streams = dict[str, list[Array]]  # the samples of a group, by stream
-Shares = list[tuple[dict[str, Any], dict[str, Array]]]  # of a layer: pairs (index by weight name, array by weight name)
+Share = dict[str, Array]  # of a layer's weights, by name
 
 
 def on_dask(
@@ -49,7 +47,6 @@ def on_dask(
         from distributed import Client, default_client
     except ImportError:
         raise MissingToolError('This run needs Dask: pip install "naive-graph[dask]".') from None
-    check_policy(policy)
     flow, parts = resolve_partition(network, partition)
     try:
         client, owns_client = default_client(), False  # type: ignore[no-untyped-call]
@@ -72,27 +69,26 @@ def _train_on_client(
     """Submit the tasks of all groups, and gather the final buffers and the losses."""
     crossing = [stream.name for stream in flow.crossing_streams(parts)]
     (shared,) = client.scatter([(network, flow)], broadcast=True, hash=False)
-    layers = range(len(network.layers))
-    initial = []  # for each layer both buffers, each as one whole share
-    for layer in layers:
-        initial.append([[(dict.fromkeys(buffer[layer], ...), dict(buffer[layer]))] for buffer in buffers])
-    # versions[layer][buffer][part]: the shares that a part wrote; part -1: the initial weights.
-    versions: list[list[dict[int, Any]]] = [
-        [{-1: future} for future in client.scatter(both, hash=False)] for both in initial
-    ]
-    reads = [{flow.operators[name].layer - 1 for name in part} - {-1} for part in parts]
-    writes = [_find_updated_layers(flow, part) for part in parts]
+    layer_of = {name: flow.operators[name].layer for part in parts for name in part}
+    versions: list[dict[str, Any]] = []  # for each buffer the shares, by the operator that updates them
+    for buffer in buffers:
+        shares: dict[str, Share] = {}
+        for name in (name for name in layer_of if flow.operators[name].kind == "backward"):
+            weights = buffer[layer_of[name] - 1]
+            shares[name] = {weight: weights[weight][index] for weight, index in _locate_share(flow, name).items()}
+        versions.append(client.scatter({name: share for name, share in shares.items() if share}, hash=False))
     losses: list[Any] = []
     first, number = before[1], before[0]
     for number, members in enumerate(blocks(range(len(samples)), network.batch_size), before[0]):
         outside = {network.streams.data: samples[members], network.streams.labels: labels[members]}
         base = (number + 1) % 2 if policy == "delayed" else number % 2  # the buffer that an update starts from
         incoming: list[Any] = []
-        updated: list[dict[int, Any]] = [{} for _ in layers]
-        for worker, (part, read, write) in enumerate(zip(parts, reads, writes)):
-            to_read = {layer: list(versions[layer][number % 2].values()) for layer in read}
+        updated: dict[str, Any] = {}
+        for part in parts:
+            layers = {layer_of[name] for name in part}
+            to_read = {name: share for name, share in versions[number % 2].items() if layer_of[name] in layers}
             # A part updates only its own shares, so it does not wait for others' of the previous group.
-            to_update = {layer: versions[layer][base].get(worker, versions[layer][base].get(-1)) for layer in write}
+            to_update = {name: share for name, share in versions[base].items() if name in part}
             fired = client.submit(
                 _run_part, shared, part, to_read, to_update, outside, list(incoming), crossing, first, pure=False
             )
@@ -100,24 +96,32 @@ def _train_on_client(
                 incoming.append(client.submit(_pick_result, fired, "streams", pure=False))
             if "lossComp" in part:
                 losses.append(client.submit(_pick_result, fired, "losses", pure=False))
-            for layer in write:
-                updated[layer][worker] = client.submit(_pick_result, fired, layer, pure=False)
-        for layer, shares in enumerate(updated):
-            if shares:
-                versions[layer][number % 2] = shares
+            updated |= {name: client.submit(_pick_result, fired, name, pure=False) for name in to_update}
+        versions[number % 2] = updated
         first += len(members)
-    shares_of_both = [[list(both[half].values()) for both in versions] for half in (0, 1)]
-    shares_by_buffer, losses_by_group = gather_results(client, [shares_of_both, losses])
-    final_buffers = []
-    for shares_by_layer in shares_by_buffer:
-        final_buffers.append([_join_shares(network, layer, shares) for layer, shares in enumerate(shares_by_layer)])
+    shares_by_buffer, losses_by_group = gather_results(client, [versions, losses])
+    final_buffers = [_join_shares(flow, shares) for shares in shares_by_buffer]
     return PipelineResult(final_buffers, number + 1, [*chain.from_iterable(losses_by_group)], [])
 
 
-def _find_updated_layers(flow: Dataflow, part: Sequence[str]) -> set[int]:
-    """The layers whose weights a part updates."""
-    backward = (flow.operators[name] for name in part if flow.operators[name].kind == "backward")
-    return {operator.layer - 1 for operator in backward if flow.layers[operator.layer - 1].weight_shapes}
+def _locate_share(flow: Dataflow, name: str) -> dict[str, Any]:
+    """The index of an operator's share, by weight name; empty if it has none."""
+    operator = flow.operators[name]
+    return locate_weights(flow.layers[operator.layer - 1], operator)
+
+
+def _join_shares(flow: Dataflow, shares: Mapping[str, Share]) -> Weights:
+    """The weights of all layers from these shares, by the operator that updates them; a whole share is not copied."""
+    weights: Weights = [{} for _ in flow.layers]
+    for operator, share in shares.items():
+        placed = flow.layers[flow.operators[operator].layer - 1]
+        for name, index in _locate_share(flow, operator).items():
+            if index is ...:
+                weights[placed.number - 1][name] = share[name]
+            else:
+                whole = weights[placed.number - 1].setdefault(name, np.empty(placed.weight_shapes[name]))
+                whole[index] = share[name]
+    return weights
 
 
 def _pick_result(results: Mapping[Any, Any], name: Any) -> Any:
@@ -125,34 +129,20 @@ def _pick_result(results: Mapping[Any, Any], name: Any) -> Any:
     return results[name]
 
 
-def _join_shares(network: Network, layer: int, shares_by_task: Sequence[Shares]) -> dict[str, Array]:
-    """Assemble a layer's weights from shares; a whole share is not copied."""
-    shares = [*chain.from_iterable(shares_by_task)]
-    if len(shares) == 1 and all(index is ... for index in shares[0][0].values()):
-        return shares[0][1]
-    weights = {name: np.empty(shape) for name, shape in network.layers[layer].weight_shapes.items()}
-    for index_by_name, arrays in shares:
-        for name, array in arrays.items():
-            weights[name][index_by_name[name]] = array
-    return weights
-
-
 def _run_part(
-    shared: tuple[Network, Dataflow], part: Sequence[str], to_read: Mapping[int, Sequence[Shares]],
-    to_update: Mapping[int, Shares], outside: Mapping[str, Array], incoming: Sequence[Streams],
+    shared: tuple[Network, Dataflow], part: Sequence[str], to_read: Mapping[str, Share],
+    to_update: Mapping[str, Share], outside: Mapping[str, Array], incoming: Sequence[Streams],
     crossing: Sequence[str], first: int,
 ) -> dict[Any, Any]:  # fmt: skip
     """The task: run one part's operators on all blocks of a group.
 
-    Returns {"streams": outgoing samples, "losses": losses, layer number: updated shares}.
-    to_read: by layer, the weights that the operators read. to_update: the shares that the update starts from.
+    Returns {"streams": outgoing samples, "losses": losses, backward operator: its updated share}.
+    to_read: the shares of the layers that the operators read. to_update: those that the update starts from.
     crossing: names of the streams between parts. first: the number of samples before this group.
     """
     network, flow = shared
     machine, operators = training_machine(network, later=True), [flow.operators[name] for name in part]
-    weights: list[dict[str, Array]] = [{} for _ in network.layers]
-    for layer, shares in to_read.items():
-        weights[layer] = _join_shares(network, layer, shares)
+    weights = _join_shares(flow, to_read)
     outgoing: Streams = {name: [] for name in crossing if flow.streams[name].writer in part}
     inputs = {*chain.from_iterable(operator.inputs for operator in operators)}
     received: Streams = {}
@@ -167,27 +157,9 @@ def _run_part(
         losses += fire_operators(machine, operators, weights, streams, totals, first + block.start + 1)
         for name, samples in outgoing.items():
             samples.append(streams[name])
-    updated: dict[int, Shares] = {layer: [] for layer in to_update}
+    updated: dict[str, Share] = {}
     for name, total in sum_group_gradients(machine, flow, weights, totals).items():
-        layer = flow.operators[name].layer - 1
-        index_by_name = locate_weights(network.layers[layer], flow.operators[name])
-        before = _select_share(to_update[layer], index_by_name)
-        updated[layer].append((index_by_name, _update_share(before, total, count, network.learning_rate)))
+        updated[name] = {weight: np.empty_like(array) for weight, array in to_update[name].items()}
+        versions = DoubleBuffer([[to_update[name]], [updated[name]]], "delayed", network.learning_rate)
+        versions.write_update(0, 1, dict.fromkeys(updated[name], ...), total, count)
     return {"streams": outgoing, "losses": losses, **updated}
-
-
-def _select_share(shares: Shares, wanted: Mapping[str, Any]) -> dict[str, Array]:
-    """The weights of a layer at these indices (by weight name): a stored share, or a slice of the whole layer."""
-    for index_by_name, arrays in shares:
-        if index_by_name == wanted:
-            return arrays
-    ((_, arrays),) = shares
-    return {name: arrays[name][index] for name, index in wanted.items()}
-
-
-def _update_share(before: Mapping[str, Array], total: Mapping[str, Array], count: int, rate: float) -> dict[str, Array]:
-    """A share of a layer's weights, updated by a group's gradients, as new arrays."""
-    after = {name: np.empty_like(array) for name, array in before.items()}
-    versions = DoubleBuffer([[dict(before)], [after]], "delayed", rate)
-    versions.write_update(0, 1, dict.fromkeys(before, ...), total, count)
-    return after

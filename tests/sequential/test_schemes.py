@@ -10,9 +10,10 @@ from written_networks import same, small
 from naive_graph.errors import SequentialError, TrainingError
 from naive_graph.sequential import sdf_runtime as firing
 from naive_graph.sequential import workers
-from naive_graph.sequential.layers import Dense
+from naive_graph.sequential.layers import Conv2D, Dense
 from naive_graph.sequential.model import Sequential
 from naive_graph.sequential.on_dask import on_dask
+from naive_graph.sequential.partitioning import Partition
 from naive_graph.sequential.pipeline import schedule
 from naive_graph.sequential.weight_staleness import copy_weights, doubled, in_cycles, in_series, newest
 from naive_graph.sequential.workers import in_threads
@@ -104,6 +105,20 @@ def test_dask_finds_the_bits_of_the_recurrence():
     *_, last = in_series(network, doubled(network.weights), x, y, "alternate")
     ran = on_dask(network, doubled(network.weights), x, y, "alternate", parts(network, 3))
     assert all(map(same, ran.buffers, last.buffers)) and len(ran.losses) == 30
+
+
+def test_dask_finds_them_where_operators_are_taken_apart():
+    pytest.importorskip("distributed")
+    layers = [Conv2D(3, 2), Dense(5), Dense(2, use_bias=0)]
+    network = Sequential(layers, (3, 4, 2), 0.1, 30, initializer="glorotUniform")
+    random = np.random.default_rng(0)
+    x, y = random.random((70, 3, 4, 2)), random.random((70, 2))
+    flow = network.expand(decompose=True, grain=2)
+    names = list(flow.operators)
+    divided = Partition([names[:9], names[9:-8], names[-8:]], [], flow)
+    *_, last = in_series(network, doubled(network.weights), x, y, "delayed", flow=flow)
+    ran = on_dask(network, doubled(network.weights), x, y, "delayed", divided)
+    assert all(map(same, ran.buffers, last.buffers)) and len(ran.losses) == len(x)
 
 
 @pytest.mark.parametrize("runner", [in_series, in_threads])
