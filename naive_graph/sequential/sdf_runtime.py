@@ -17,7 +17,7 @@ from ..errors import SequentialError
 from .compute import LayerArithmetic, Loss
 from .dataflow import Dataflow, StreamOperator
 from .network import MOST_AT_ONCE, Network
-from .splitjoin import WorkerArithmetic, dilate_delta, join_results, locate_weights, split_samples
+from .splitjoin import dilate_delta, join_results, locate_weights, split_samples, worker_arithmetic
 
 Array = Any
 
@@ -50,7 +50,7 @@ class NetworkMachine:
         self.loss = Loss(network.loss, network.output_shape)
         self.seed = network.seed
         self.layers = network.layers
-        self.shares: dict[str, WorkerArithmetic] = {}
+        self.shares: dict[str, LayerArithmetic] = {}  # of workers, by operator
         self.training = training
         self.last = last  # an output stream without a reader: not computed
         self.later = later
@@ -60,7 +60,7 @@ class NetworkMachine:
     ) -> Firing:
         """Fire an operator once. weights: of the operator's layer, by name. iteration: number of the first sample,
         from 1; it decides what a Dropout drops."""
-        inputs = [taken[name] for name in operator.inputs]
+        inputs, weights = [taken[name] for name in operator.inputs], self._own_weights(operator, weights)
         gradients: dict[str, Array] = {}
         loss = None
         placed = self.layers[operator.layer - 1]
@@ -75,10 +75,8 @@ class NetworkMachine:
             results = [dilate_delta(placed, inputs[0])]
         elif operator.kind == "join":
             results = [join_results(placed, operator, inputs)] * len(operator.outputs)
-        elif operator.kind == "forward" and operator.share is None:
-            results = self._forward(operator, inputs[0], weights, iteration)
         elif operator.kind == "forward":
-            results = [self._layer(operator).forward(inputs[0], weights)[0]]
+            results = self._forward(operator, inputs[0], weights, iteration)
         else:
             layer, delta_and_residual = self._layer(operator), (inputs[0], inputs[1] if len(inputs) > 1 else None)
             results = [None if operator.outputs == [self.last] else layer.backward(*delta_and_residual, weights)]
@@ -86,11 +84,18 @@ class NetworkMachine:
             gradients = deferred if self.later else layer.weight_gradients(*delta_and_residual, weights)
         return Firing(operator.name, iteration, dict(taken), dict(zip(operator.outputs, results)), gradients, loss)
 
-    def _layer(self, operator: StreamOperator) -> LayerArithmetic | WorkerArithmetic:
+    def _own_weights(self, operator: StreamOperator, weights: Mapping[str, Array]) -> Mapping[str, Array]:
+        """The operator's share of its layer's weights."""
+        if operator.share is None:
+            return weights
+        index_by_name = locate_weights(self.layers[operator.layer - 1], operator)
+        return {name: weights[name][index] for name, index in index_by_name.items()}
+
+    def _layer(self, operator: StreamOperator) -> LayerArithmetic:
         if operator.share is None:
             return self.arithmetic[operator.layer - 1]
         if operator.name not in self.shares:
-            self.shares[operator.name] = WorkerArithmetic(self.layers[operator.layer - 1], operator)
+            self.shares[operator.name] = worker_arithmetic(self.layers[operator.layer - 1], operator)
         return self.shares[operator.name]
 
     def add_gradients(self, total: dict[str, Array], block_gradients: Mapping[str, Array]) -> None:
@@ -112,14 +117,14 @@ class NetworkMachine:
         sums: dict[str, Array] = {}
         for start in range(0, len(total["delta"]), MOST_AT_ONCE):
             delta, saved = (total[name][start : start + MOST_AT_ONCE] for name in ("delta", "saved"))
-            gradients = self._layer(operator).weight_gradients(delta, saved, weights)
+            gradients = self._layer(operator).weight_gradients(delta, saved, self._own_weights(operator, weights))
             sums = {name: sums[name] + array if sums else array for name, array in gradients.items()}
         return sums
 
     def _forward(self, operator: StreamOperator, x: Array, weights: Mapping[str, Array], iteration: int) -> list[Array]:
         numbers = range(iteration, iteration + len(x))
         seeds = [(self.seed, operator.layer, number) for number in numbers] if self.training else None
-        result, residual = self.arithmetic[operator.layer - 1].forward(x, weights, seeds)
+        result, residual = self._layer(operator).forward(x, weights, seeds)
         residual_stream = f"F{operator.layer}_B{operator.layer}"  # the residual's stream, read by the layer's backward
         return [residual if name == residual_stream else result for name in operator.outputs]
 

@@ -203,39 +203,23 @@ def locate_weights(placed: LayerInNetwork, operator: StreamOperator) -> dict[str
     return {name: index[name] for name in index if name in placed.weight_shapes}
 
 
-class WorkerArithmetic:
-    """The arithmetic of one worker: a smaller layer, applied to its part of the whole layer's weights."""
-
-    def __init__(self, placed: LayerInNetwork, operator: StreamOperator) -> None:
-        assert operator.share is not None
-        self.index = locate_weights(placed, operator)
-        self.channels = slice(operator.share.start, operator.share.stop)
-        layer = worker_layer(placed, operator)
-        is_dilated = isinstance(placed.layer, Conv2D) and operator.kind == "backward"
-        self.arithmetic = DilatedConvArithmetic(layer) if is_dilated else make_arithmetic(layer)
-
-    def forward(self, x: Array, weights: Mapping[str, Array]) -> tuple[Array, Array | None]:
-        return self.arithmetic.forward(x, self._own_weights(weights))
-
-    def backward(self, delta: Array, saved: Array | None, weights: Mapping[str, Array]) -> Array:
-        return self.arithmetic.backward(delta, self._own_channels(saved), self._own_weights(weights))
-
-    def weight_gradients(self, delta: Array, saved: Array | None, weights: Mapping[str, Array]) -> dict[str, Array]:
-        """The gradients of this worker's share of the weights."""
-        return self.arithmetic.weight_gradients(delta, self._own_channels(saved), self._own_weights(weights))
-
-    def _own_weights(self, weights: Mapping[str, Array]) -> dict[str, Array]:
-        return {name: weights[name][index] for name, index in self.index.items()}
-
-    def _own_channels(self, saved: Array | None) -> Array | None:
-        """This worker's channels of a convolution's input, which a duplicate hands over whole."""
-        if saved is None or not isinstance(self.arithmetic, DilatedConvArithmetic):
-            return saved
-        return saved[..., self.channels]
+def worker_arithmetic(placed: LayerInNetwork, operator: StreamOperator) -> LayerArithmetic:
+    """The arithmetic of one worker: that of a smaller layer, for its share of the whole layer's weights."""
+    layer = worker_layer(placed, operator)
+    if isinstance(placed.layer, Conv2D) and operator.kind == "backward" and operator.share is not None:
+        return DilatedConvArithmetic(layer, slice(operator.share.start, operator.share.stop))
+    return make_arithmetic(layer)
 
 
 class DilatedConvArithmetic(LayerArithmetic):
-    """A convolution's backward from the dilated delta E: dx is the correlation of E with the flipped kernel."""
+    """A convolution's backward from the dilated delta E: dx is the correlation of E with the flipped kernel.
+
+    channels: the worker's channels of the layer's input, which a duplicate hands over whole.
+    """
+
+    def __init__(self, layer_in_network: LayerInNetwork, channels: slice) -> None:
+        super().__init__(layer_in_network)
+        self.channels = channels
 
     def _plan(self, count: int) -> tuple[PlannedFunction, PlannedFunction]:
         _, backward = super()._plan(count)
@@ -252,4 +236,6 @@ class DilatedConvArithmetic(LayerArithmetic):
         return self.planned_functions(len(delta))[0](delta, weights["W"])[0]
 
     def weight_gradients(self, delta: Array, saved: Array | None, weights: Mapping[str, Array]) -> dict[str, Array]:
-        return super().weight_gradients(delta[:, *_dilation_slices(self.layer_in_network)], saved, weights)
+        assert saved is not None
+        small_delta = delta[:, *_dilation_slices(self.layer_in_network)]
+        return super().weight_gradients(small_delta, saved[..., self.channels], weights)
