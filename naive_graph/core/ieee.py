@@ -51,7 +51,7 @@ def log1p(a: float) -> float:
 
 
 def atanh(a: float) -> float:
-    return copysign(inf, a) if abs(a) == 1 else _nan_outside(math.atanh)(a)
+    return copysign(inf, a) if abs(a) == 1 else _total(math.atanh, ValueError, nan)(a)
 
 
 def sinh(a: float) -> float:
@@ -61,34 +61,22 @@ def sinh(a: float) -> float:
         return copysign(inf, a)
 
 
-def _nan_outside(function: Callable[[float], float]) -> Callable[[float], float]:
-    """The function, NaN where it has no real answer."""
+def _total(function: Callable[[float], float], error: type[Exception], result: float) -> Callable[[float], float]:
+    """The function, with this result where it raises the error."""
 
     def total(a: float) -> float:
         try:
             return function(a)
-        except ValueError:
-            return nan
+        except error:
+            return result
 
     return total
 
 
-def _inf_beyond(function: Callable[[float], float]) -> Callable[[float], float]:
-    """The function, inf where its answer is too large for a float."""
-
-    def total(a: float) -> float:
-        try:
-            return function(a)
-        except OverflowError:
-            return inf
-
-    return total
-
-
-sqrt = _nan_outside(math.sqrt)
-sin, cos, tan = _nan_outside(math.sin), _nan_outside(math.cos), _nan_outside(math.tan)
-asin, acos, acosh = _nan_outside(math.asin), _nan_outside(math.acos), _nan_outside(math.acosh)
-exp, expm1, cosh = _inf_beyond(math.exp), _inf_beyond(math.expm1), _inf_beyond(math.cosh)
+# NaN where there is no real answer, inf where it is too large for a float.
+sqrt, sin, cos, tan = (_total(function, ValueError, nan) for function in (math.sqrt, math.sin, math.cos, math.tan))
+asin, acos, acosh = (_total(function, ValueError, nan) for function in (math.asin, math.acos, math.acosh))
+exp, expm1, cosh = (_total(function, OverflowError, inf) for function in (math.exp, math.expm1, math.cosh))
 
 
 def sign(a: float) -> float:
