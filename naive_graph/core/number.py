@@ -63,15 +63,6 @@ def _check_mask(array: Any, who: str) -> None:
         raise NumberError(f"{who} takes no masked entries. Choose numbers for them: values.filled(0.0).")
 
 
-def bool_as_float(value: object) -> object:
-    """1.0 for True and 0.0 for False, NumPy's too; anything else unchanged. Used for the condition of `where` only.
-
-    >>> bool_as_float(2.0 < 3.0)
-    1.0
-    """
-    return float(value) if type(value).__name__ in ("bool", "bool_") else value  # type: ignore[arg-type]
-
-
 def as_list(things: Any, who: str, what: str) -> list[Any]:
     """The things as a list. Raises OperandError if they are not iterable. what: such as "a list of nodes".
 

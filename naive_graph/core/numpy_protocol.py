@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from .did_you_mean import names_elsewhere
 
 # NumPy's names that differ from the rule's; ufuncs listed neither here nor below have the rule's own name, or no rule.
@@ -20,8 +18,6 @@ RULE_OF_UFUNC = {
 # On an array of nodes, NumPy calls each node's method of the function's name.
 OBJECT_ARRAY_METHODS = ("arcsin", "arccos", "arctan", "arctan2", "arcsinh", "arccosh", "arctanh")
 
-COMPARISON_UFUNCS = ("greater", "less", "greater_equal", "less_equal", "equal", "not_equal")
-
 
 def unsupported_message(name: str, kind: str) -> str:
     """Error message: NumPy's function takes no node; and what to write instead. kind: the class of the node."""
@@ -30,8 +26,3 @@ def unsupported_message(name: str, kind: str) -> str:
         names_elsewhere("numpy").get(name, "Use naive_graph's functions, or node.value for the number").format(name)
     )
     return f"NumPy's {name} cannot take {article} {kind}. {suggestion}."
-
-
-def unwrap_scalar(operand: Any) -> Any:
-    """The operand of a comparison: NumPy wraps numbers in arrays without dimensions; unwrap them."""
-    return operand.item() if getattr(operand, "ndim", None) == 0 and hasattr(operand, "item") else operand

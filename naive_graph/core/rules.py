@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Never, NoReturn
 
 from ..errors import ArityError, OperandError, OperatorNameError
 from .did_you_mean import explain_calls, raise_unknown_attribute, suggest
-from .number import as_list, bool_as_float, number, shortened
-from .numpy_protocol import COMPARISON_UFUNCS, RULE_OF_UFUNC, unsupported_message, unwrap_scalar
+from .number import as_list, number, shortened
+from .numpy_protocol import RULE_OF_UFUNC, unsupported_message
 
 Value = Any  # a float, or an Arithmetic
 Partial = Callable[..., Value]
@@ -146,13 +146,14 @@ def call_and_name(function: Callable[..., Any], operands: Sequence[Any], name: s
 
 def _condition_as_float(condition: Any = None, *branches: Any) -> tuple[Any, ...]:
     """The operands of `where`: True becomes 1.0 and False 0.0, but beside nodes a bool is refused as a mistake."""
-    chosen = bool_as_float(condition)
-    if chosen is not condition and any(isinstance(branch, Arithmetic) for branch in branches):
+    if type(condition).__name__ not in ("bool", "bool_"):  # NumPy's has the second name
+        return condition, *branches
+    if any(isinstance(branch, Arithmetic) for branch in branches):
         raise OperandError(
             f"'where' was given {condition} for its condition: == and != ask whether two nodes are the same node. "
             "Write equal(x, 2.0) or not_equal(x, 2.0); what is known now is chosen by Python: a if known else b."
         )
-    return chosen, *branches
+    return float(condition), *branches
 
 
 # --- the table ----------------------------------------------------------------
@@ -215,19 +216,14 @@ class Arithmetic:
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **wishes: Any) -> Any:
         """NumPy's hook for functions of our values: np.sin(x) is sin(x), and np.float64(2) * x is a node."""
         name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
-        if name in COMPARISON_UFUNCS:
-            inputs = tuple(x if isinstance(x, Arithmetic) else unwrap_scalar(x) for x in inputs)
         ours = RULE_OF_UFUNC.get(name, name)
         if name == "exp2":
             inputs = (2.0, *inputs)
         if name == "matmul":  # a rule of tensors only
             left, right = inputs
-            if isinstance(left, Arithmetic) and hasattr(left, "__matmul__"):
-                return left @ right
-            if isinstance(right, Arithmetic) and hasattr(right, "__rmatmul__"):
-                return right.__rmatmul__(left)
+            return left @ right if isinstance(left, Arithmetic) else right.__rmatmul__(left)
         same = name in ("equal", "not_equal")  # == tests identity, beside NumPy's numbers too
-        if same and not any(hasattr(x, "shape") and not isinstance(x, Arithmetic) for x in inputs):
+        if same and not any(getattr(x, "ndim", 0) and not isinstance(x, Arithmetic) for x in inputs):
             return (inputs[0] is inputs[1]) == (name == "equal")
         if not wishes and not same and ours in RULES and RULES[ours].arity in (None, len(inputs)):
             return RULES[ours](*inputs)
