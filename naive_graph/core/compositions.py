@@ -66,6 +66,7 @@ def define_composition(function: Callable[..., Value]) -> Callable[..., Value]:
         return function(*checked_operands, **properties)
 
     COMPOSITIONS[function.__name__] = checked
+    setattr(Arithmetic, function.__name__, checked)
     return checked
 
 
@@ -245,6 +246,4 @@ def logical_xor(a: Value, b: Value) -> Value:
     return where(a, where(b, 0.0, 1.0), where(b, 1.0, 0.0))
 
 
-COMPOSITIONS["swish"] = silu
-for _name, _function in COMPOSITIONS.items():
-    setattr(Arithmetic, _name, _function)
+COMPOSITIONS["swish"] = Arithmetic.swish = silu  # type: ignore[attr-defined]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -86,16 +87,12 @@ def _check_result(function: Callable[..., Any], who: str) -> Callable[..., Any]:
 
 def _check_takes(function: Any, count: int, who: str) -> None:
     """Raise OperandError unless the function takes `count` operands; if its signature is unknown, pass."""
-    import inspect  # slow to import, and needed only where an operator is defined
-
     try:
-        signature = inspect.signature(function)
+        inspect.signature(function).bind(*[None] * count)
     except ValueError:  # some functions written in C have no signature
         return
-    try:
-        signature.bind(*[None] * count)
     except TypeError:
-        takes = len(signature.parameters)
+        takes = len(inspect.signature(function).parameters)
         raise OperandError(f"{who} takes the operands and then the result, {count} in all, not {takes}.") from None
 
 

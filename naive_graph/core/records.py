@@ -22,10 +22,6 @@ class NodeRange(NamedTuple):
     size: int
     owner: Any  # what appended them; `owner.name_of(offset)` names the row at that offset from `first`
 
-    def name(self, row: int) -> str | None:
-        name: str | None = self.owner.name_of(row - self.first)
-        return name
-
 
 class Scope:
     """A named group of the nodes made inside it; scopes nest."""

@@ -132,7 +132,7 @@ class Tables(Storage):
         """The node's name, given by the learner or by the NodeRange that it belongs to; None if it has none."""
         name = self.names.get(row)
         block = self.block(row) if name is None and self.blocks else None
-        return name if block is None else block.name(row)
+        return name if block is None else block.owner.name_of(row - block.first)
 
     def block(self, row: int) -> NodeRange | None:
         """The NodeRange that the row belongs to, if any."""
