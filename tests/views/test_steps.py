@@ -17,8 +17,7 @@ from naive_graph.graph.node_factory import CURRENT
 from naive_graph.views import Steps
 from naive_graph.views.steps.describe import rule_tex
 from naive_graph.views.steps.mathml import mathml
-from naive_graph.views.steps.recording import KINDS
-from naive_graph.views.steps.state import State
+from naive_graph.views.steps.recording import KINDS, State
 
 LAWS = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 

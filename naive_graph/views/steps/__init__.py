@@ -1,7 +1,6 @@
 """Stepping: record the events of real sweeps, describe them, and serialise them for a browser.
 
-recording    one recorded sweep, its events packed, and the nodes that take part
-state        what is known after a step
+recording    one recorded sweep: its events, packed, the nodes that take part, and what is known after an event
 describe     a step in words and figures, and a walk's title; `mathml` shows formulas
 steps        one step, and the walk: every step of every run
 packing      a page's data as bytes

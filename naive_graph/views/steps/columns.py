@@ -31,8 +31,7 @@ from ..plots.surface import Surface, contour_levels, spread, window
 from . import describe
 from .mathml import mathml
 from .packing import StepperPayload, pack_blob, plan_columns
-from .recording import BACKWARD, FORWARD, KINDS, TANGENT, UPDATE, Participants, Run
-from .state import State
+from .recording import BACKWARD, FORWARD, KINDS, TANGENT, UPDATE, Participants, Run, State
 
 MOST_FOLDED = 5000  # nodes of the largest graph that is drawn whole if it has scopes to fold
 MOST_LINES = 400  # lines that are sent of each file of the learner's program

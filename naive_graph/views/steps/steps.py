@@ -14,8 +14,7 @@ from ..stepper.widget import RecordedWalk
 from . import describe
 from .columns import PayloadBuilder
 from .packing import StepperPayload
-from .recording import KINDS, UPDATE, Entry, Run
-from .state import State
+from .recording import KINDS, UPDATE, Entry, Run, State
 
 SHARED = ("consumer", "position", "partial", "incoming", "contribution")  # what a contribution has, and nothing else
 
