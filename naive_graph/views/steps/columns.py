@@ -99,7 +99,7 @@ class PayloadBuilder:
             values = array("d", run.values.values())
             if run.phase == BACKWARD and left != (cast, values.tobytes()):
                 exceptions["values"][number] = values
-            elif run.phase == FORWARD:
+            elif run.phase in (FORWARD, TANGENT):  # a tangent run's numbers have tangents: its values are sent again
                 left = cast, own_numbers.tobytes()
         columns = {"runs": pattern_of_run, "iterations": iterations, "numbers": numbers}
         return {"patterns": described, **columns, **exceptions}
