@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from ...core.origin import Origin
 from ...errors import NodeError
@@ -104,10 +105,7 @@ class Steps(RecordedWalk):
         return [first[iteration] for iteration in sorted(first)]
 
     def _starts(self) -> Iterator[tuple[Run, int]]:
-        start = 0
-        for run in self.runs:
-            yield run, start
-            start += len(run)
+        return zip(self.runs, accumulate(map(len, self.runs), initial=0))
 
     def __iter__(self) -> Iterator[Step]:
         return self.at(range(len(self)))
