@@ -211,7 +211,7 @@ function flooring(world) {
   const column = (title, ...children) => make("section", {}, head(title), ...children);
 
   function onTape(step) {
-    const { place, kinds, names, starts, operands, slots, code, ways } = tape;
+    const { place, kinds, names, starts, operands, slots, runs } = tape;
     let by = step, row = place[step];
     for (let many = 0; row < 0 && many < 50; many += 1) {  // it went into a row that uses it
       [by] = plan.usersOf(by);
@@ -225,13 +225,8 @@ function flooring(world) {
     };
     const own = column("2  after the passes", said(by === step ? `Here it is row ${row} of ${kinds.length.toLocaleString("en")}. Numbers are those of this plan.` : `It went into row ${row}, with ${short(by)}: no row of its own is left.`, "ng-soft"),
       listing(around(row, kinds.length).map((each) => [each, told(each)]), row));
-    const slot = slots[row], lines = [];
-    let now = -1;
-    for (let at = 0; at < code.length; at += 4) {
-      const [name, first, rows, way] = code.subarray(at, at + 4);
-      if (slot >= first && slot < first + rows) now = at / 4;
-      lines.push([at / 4, `${names[name]} × ${rows}  → slots ${first}${rows > 1 ? `–${first + rows - 1}` : ""}  ${ways[way]}`]);
-    }
+    const slot = slots[row], now = runs.findIndex(([, first, rows]) => slot >= first && slot < first + rows);
+    const lines = runs.map(([name, first, rows, way], at) => [at, `${name} × ${rows}  → slots ${first}${rows > 1 ? `–${first + rows - 1}` : ""}  ${way}`]);
     const seen = now < 0 ? said(`It is a leaf, which lies in slot ${slot}; no run computes it.`) : listing(around(now, lines.length).map((each) => lines[each]), now);
     const where = now < 0 ? [] : [said(`Run ${now} of ${lines.length.toLocaleString("en")} leaves it in slot ${slot}, 8 bytes at ${8 * slot}.`, "ng-soft")];
     return [own, column("3  level runs", ...where, seen)];

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Sequence
-from itertools import chain
 from typing import Any
 
 from ...core.plan import Plan
@@ -33,27 +32,26 @@ def machine_header(tables: Tables, plan: Plan) -> dict[str, Any]:
 
 
 def _list_level_runs(tables: Tables, plan: Plan) -> dict[str, Any]:
-    """The rows after the passes, and the runs, as columns; "names" and "ways" are the texts that columns index.
+    """The rows after the passes, as columns ("kinds" are places among "names"), and the runs.
 
-    "code" has four numbers for each run: operator, first slot, number of rows, and the kernel, in words.
+    "runs" has for each run: operator, first slot, number of rows, and the kernel, in words.
     """
     from ...engines.compiled.listing import list_runs
 
     lowered = list_runs(tables, [plan.rows[step] for step in plan.targets])
     position_of = dict(zip(lowered.rows.tolist(), lowered.place.tolist(), strict=True))
     ir = lowered.ir
-    kinds, runs = [ir.name(row) for row in range(len(ir))], lowered.instructions
-    names, ways = list(dict.fromkeys(kinds)), list(dict.fromkeys(run.way for run in runs))
-    code = ((names.index(name), first, rows, ways.index(way)) for name, first, rows, way in runs)
+    kinds = [ir.name(row) for row in range(len(ir))]
+    names = list(dict.fromkeys(kinds))
     columns = {
         "place": (position_of.get(row, -1) for row in plan.rows),
         "kinds": map(names.index, kinds),
         "starts": ir.starts.tolist(),
         "operands": ir.operands.tolist(),
         "slots": lowered.slots.tolist(),
-        "code": chain.from_iterable(code),
     }
-    return {"names": names, "ways": ways} | {name: array("i", column) for name, column in columns.items()}
+    packed = {name: array("i", column) for name, column in columns.items()}
+    return {"names": names, "runs": lowered.instructions, **packed}
 
 
 def _compile_operators(plan: Plan) -> dict[str, dict[str, str]]:
