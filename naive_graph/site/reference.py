@@ -6,7 +6,6 @@ import os
 import re
 import sys
 from collections.abc import Collection, Iterable, Iterator
-from importlib import import_module
 from typing import Any
 
 from ..core.did_you_mean import OWNERS, names_elsewhere
@@ -52,8 +51,9 @@ def _common_path(*things: Any) -> Any:
 
 def _public_names_of(package: str) -> dict[str, Any]:
     """The public names of a package, with those that `import *` leaves out, such as `abs`."""
-    room = import_module(package)
-    things = {name: getattr(room, name) for name in (*public_names(package), *dir(room)) if name[0] != "_"}
+    exported = public_names(package)
+    room = sys.modules[package]
+    things = {name: getattr(room, name) for name in (*exported, *dir(room)) if name[0] != "_"}
     return {name: thing for name, thing in things.items() if getattr(thing, "__module__", "").startswith(PACKAGE)}
 
 
