@@ -25,10 +25,9 @@ FEW = 30  # operators of the largest dataflow that is drawn unfolded by default
 
 def layer_scene(network: Any, options: DrawOptions) -> Scene:
     """The layers of a Sequential one after the other: what each is, the shape of its results, its weights."""
-    new_scene = Scene(caption=f"{network.size:,} weights. The operators of its pipeline: draw(network.expand()).")
     weights = iter(network.parameters) if network.size <= MOST_WEIGHTS and options.values else iter(())
     sample = [visible(network.streams.data), _format_shape(network.input_shape)]
-    new_scene.boxes.append(Box("input", "placeholder", sample))
+    boxes = [Box("input", "placeholder", sample)]
     for placed in network.layers:
         lines = [visible(repr(placed.layer).removesuffix("()")), _format_shape(placed.output_shape)]
         weight_texts = [f"{name} {_format_shape(shape)}" for name, shape in placed.weight_shapes.items()]
@@ -36,10 +35,10 @@ def layer_scene(network: Any, options: DrawOptions) -> Scene:
         layer_weights = [weight for _, weight in zip(weight_texts, weights)]
         grid = _weights_grid(layer_weights[0]) if layer_weights else None
         kind = "variable" if weight_texts else "operator"
-        new_scene.boxes.append(Box(f"layer-{placed.number}", kind, lines, grid=grid))
-    ids = [box.id for box in new_scene.boxes]
-    new_scene.arrows = [Arrow(f"into-{target}", source, target) for source, target in pairwise(ids)]
-    return new_scene
+        boxes.append(Box(f"layer-{placed.number}", kind, lines, grid=grid))
+    arrows = [Arrow(f"into-{target.id}", source.id, target.id) for source, target in pairwise(boxes)]
+    caption = f"{network.size:,} weights. The operators of its pipeline: draw(network.expand())."
+    return Scene(boxes, arrows, caption=caption)
 
 
 def _weights_grid(weight: Any) -> Any:
@@ -64,7 +63,7 @@ def flow_scene(flow: Any, options: DrawOptions) -> Scene:
     folded = _splitjoins_to_fold(flow, options.fold)
     box_of = {name: _splitjoin_of(name) if _splitjoin_of(name) in folded else name for name in flow.operators}
     box_names = dict.fromkeys(box_of.values())
-    new_scene = Scene()
+    boxes, arrows, bundles = list[Box](), list[Arrow](), Counter[tuple[str, str]]()
     if len(box_names) > (options.most or READABLE):
         raise DrawingError(
             f"The dataflow has {len(box_names):,} boxes, and up to {options.most or READABLE} are drawn. "
@@ -74,21 +73,19 @@ def flow_scene(flow: Any, options: DrawOptions) -> Scene:
     for name in box_names:
         scope = (f"scope-{_splitjoin_of(name)}",) if _splitjoin_of(name) in open_splitjoins else ()
         members = [part for part, box in box_of.items() if box == name]
-        new_scene.boxes.append(_operator_box(flow, name, members, scope))
-    new_scene.scope_names = {f"scope-{open_one}": visible(open_one) for open_one in open_splitjoins}
-    arrow_counts = Counter[tuple[str, str]]()
+        boxes.append(_operator_box(flow, name, members, scope))
+    scope_names = {f"scope-{open_one}": visible(open_one) for open_one in open_splitjoins}
     for stream in flow.streams.values():
         ends = box_of.get(stream.writer, f"in-{stream.name}"), box_of.get(stream.reader, f"out-{stream.name}")
         outside = [end for end in ends if end not in box_names]
-        new_scene.boxes += [Box(end, "placeholder", [visible(stream.name)]) for end in outside]
+        boxes += [Box(end, "placeholder", [visible(stream.name)]) for end in outside]
         if ends[0] != ends[1] and not _is_inside(flow, stream):
             rates = "" if stream.push == stream.pop == stream.peek else f": {stream.rates}"
             label = "" if outside else visible(stream.name.rpartition(".")[2] + rates)
-            new_scene.arrows.append(Arrow(f"stream-{stream.name}", *ends, label))
+            arrows.append(Arrow(f"stream-{stream.name}", *ends, label))
         elif ends[0] != ends[1]:
-            arrow_counts[ends] += 1
-    new_scene.arrows += bundle_arrows(arrow_counts)
-    return new_scene
+            bundles[ends] += 1
+    return Scene(boxes, arrows + bundle_arrows(bundles), scope_names)
 
 
 def _is_inside(flow: Any, stream: Any) -> bool:

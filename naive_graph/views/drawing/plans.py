@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import Any
 
 from ...core.rules import BY_NUMBER
@@ -59,14 +60,11 @@ def plan_scene(stage: PassResult, tables: Tables, labels: dict[int, str], most: 
     rows = sorted(needed if len(needed) <= (most or READABLE) else needed[: most or NEAREST])
     texts = {row: _leaf_lines(ir, tables, row) for row in needed}
     names = {row: labels.get(row) or (lines[-1] if lines[0] else f"r{row}") for row, lines in texts.items()}
-    new_scene = Scene(caption=_caption(len(ir), len(needed), len(rows), most))
-    for row in rows:
-        new_scene.boxes.append(_row_box(ir, row, texts[row], names))
-        new_scene.arrows += _row_arrows(ir, row, set(rows))
-    new_scene.boxes += stub_boxes(new_scene)
-    for group, count in enumerate(ir.samples[1:], 1):
-        new_scene.scope_names[f"samples-{group}"] = _format_sample_count(count)
-    return new_scene
+    boxes = [_row_box(ir, row, texts[row], names) for row in rows]
+    arrows = list(chain.from_iterable(_row_arrows(ir, row, {*rows}) for row in rows))
+    frames = {f"samples-{group}": _format_sample_count(count) for group, count in enumerate(ir.samples[1:], 1)}
+    caption = _caption(len(ir), len(needed), len(rows), most)
+    return Scene(boxes + stub_boxes(boxes, arrows), arrows, frames, caption)
 
 
 def _caption(rows: int, needed: int, drawn: int, most: int | None) -> str:

@@ -146,19 +146,17 @@ def scene(tables: Tables, rows: Sequence[int], results: Sequence[int], options: 
     folder.hidden = _zeros_of_sum(tables, rows) if options.bundle else set()
     rows = [row for row in rows if row not in folder.hidden]
     boxes, caption = _choose_boxes(tables, folder, rows, results, options)
-    new_scene = Scene(caption=caption)
     if options.bundle and folder.is_folding:
         boxes = _bundle_leaves(tables, folder, boxes)
     names = names_of(tables, rows) if len(rows) <= FOLLOWED else {}
     absorber_data = _absorbers_by_box(tables, rows) if len(rows) <= FOLLOWED else {}
+    shown = []
     for name, members in boxes.items():
         box = scope_box(folder, name, members) or node_box(tables, members[0], options, folder, names)
         box.facts |= absorber_data.get(name, {})
-        new_scene.boxes.append(leaves_box(tables, box, members) if name in folder.bundles.values() else box)
-    new_scene.arrows = _make_arrows(tables, folder, boxes, options)
-    new_scene.boxes += stub_boxes(new_scene)
-    new_scene.scope_names = folder.names()
-    return new_scene
+        shown.append(leaves_box(tables, box, members) if name in folder.bundles.values() else box)
+    arrows = _make_arrows(tables, folder, boxes, options)
+    return Scene(shown + stub_boxes(shown, arrows), arrows, folder.names(), caption)
 
 
 def _absorbers_by_box(tables: Tables, rows: Sequence[int]) -> dict[str, dict[str, str]]:
@@ -267,10 +265,10 @@ def _replace_numbers(described: Scene, numbers_of: Callable[[int], list[str]]) -
     return replace(described, boxes=boxes)
 
 
-def stub_boxes(described: Scene) -> list[Box]:
+def stub_boxes(boxes: Iterable[Box], arrows: Iterable[Arrow]) -> list[Box]:
     """A "..." box for each arrow whose source is left out."""
-    around = {box.id: box.scope for box in described.boxes}
-    cut_arrows = [arrow for arrow in described.arrows if arrow.source not in around]
+    around = {box.id: box.scope for box in boxes}
+    cut_arrows = [arrow for arrow in arrows if arrow.source not in around]
     return [Box(arrow.source, "rest", ["..."], around[arrow.target]) for arrow in cut_arrows]
 
 

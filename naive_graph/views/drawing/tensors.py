@@ -152,13 +152,11 @@ class TensorDrawing:
 
     def scene(self) -> Scene:
         """The scene: boxes, arrows, and a caption about what is left out."""
-        described = Scene(caption=" ".join(self.notes))
-        for name, members in self.folder.grouped(self.place.values()).items():
-            described.boxes += self.boxes(name, members)
-        described.arrows = self.arrows()
+        groups = self.folder.grouped(self.place.values())
+        boxes = [box for name, members in groups.items() for box in self.boxes(name, members)]
+        arrows = self.arrows()
         frames = {self.frame(node): f"{self.names[node]}  {_format_shape(node)}" for node in self.rows}
-        described.scope_names = self.folder.names() | frames
-        return described
+        return Scene(boxes, arrows, self.folder.names() | frames, " ".join(self.notes))
 
     # --- boxes ---
 
