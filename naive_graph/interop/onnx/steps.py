@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import count, zip_longest
 from typing import Any, NamedTuple
 
 from ...errors import ImportModelError
@@ -47,7 +48,7 @@ class OnnxStep(NamedTuple):
 class _Body(NamedTuple):
     """The nodes of the graph, or of a local function while it is inlined."""
 
-    nodes: Iterator[Any]
+    nodes: Iterable[Any]
     names: dict[str, str]  # inner value name -> the caller's name; empty for the graph itself
     prefix: str
     attributes: Mapping[str, Any]
@@ -63,29 +64,24 @@ def inline_functions(
     names: what some values are called; prefix: before the names of all others.
     """
     by_name = {(function.domain, function.name): function for function in functions}
-    stack = [_Body(iter(nodes), dict(names), prefix, {}, opsets)]
-    steps: list[OnnxStep] = []
-    visited = 0  # calls count, too: a file of a few lines may stand for 2**60 nodes
-    while stack:
-        body = stack[-1]
-        node = next(body.nodes, None)
-        if node is None:
-            stack.pop()
-            continue
-        visited += 1
-        if visited > MOST_STEPS:
-            raise ImportModelError(f"The graph has more than {MOST_STEPS:,} nodes, with its functions spelt out.")
-        if len(stack) > DEEPEST:
-            raise ImportModelError(f"Node {node.name!r:.80} is {DEEPEST} functions deep, or they call in a circle.")
-        step = _make_step(node, body)
-        function = by_name.get((node.domain, node.op_type))
-        if function is None:
-            steps.append(step)
-        elif is_own_export(function):
-            steps.append(step._replace(attributes={"function": function}))
-        else:
-            stack.append(_enter_function(function, step))
-    return steps
+    visited = count(1)  # calls count, too: a file of a few lines may stand for 2**60 nodes
+
+    def expand(body: _Body, depth: int) -> Iterator[OnnxStep]:
+        for node in body.nodes:
+            if next(visited) > MOST_STEPS:
+                raise ImportModelError(f"The graph has more than {MOST_STEPS:,} nodes, with its functions spelt out.")
+            if depth > DEEPEST:
+                raise ImportModelError(f"Node {node.name!r:.80} is {DEEPEST} functions deep, or they call in a circle.")
+            step = _make_step(node, body)
+            function = by_name.get((node.domain, node.op_type))
+            if function is None:
+                yield step
+            elif is_own_export(function):
+                yield step._replace(attributes={"function": function})
+            else:
+                yield from expand(_enter_function(function, step), depth + 1)
+
+    return list(expand(_Body(nodes, dict(names), prefix, {}, opsets), 1))
 
 
 def checked_text(name: Any) -> str:
@@ -101,9 +97,7 @@ def _make_step(node: Any, body: _Body) -> OnnxStep:
 
     attributes = {}
     for attribute in node.attribute:
-        resolved = attribute
-        if attribute.ref_attr_name:
-            resolved = body.attributes.get(attribute.ref_attr_name)
+        resolved = body.attributes.get(attribute.ref_attr_name) if attribute.ref_attr_name else attribute
         if resolved is not None:
             name = checked_text(attribute.name)
             attributes[name] = _copy_attribute(resolved, name, rename)
@@ -162,11 +156,10 @@ def _enter_function(function: Any, call: OnnxStep) -> _Body:
     opsets = {("" if opset.domain in OWN else opset.domain): opset.version for opset in function.opset_import}
     if len(call.inputs) > len(function.input) or len(call.outputs) > len(function.output):
         raise ImportModelError(f"{call.label} has more inputs or outputs than its function.")
-    inputs = (*call.inputs, *[""] * (len(function.input) - len(call.inputs)))
     names = {inner: outer for inner, outer in zip(function.output, call.outputs) if outer}
-    names |= dict(zip(function.input, inputs))  # an omitted input is omitted inside, too
+    names |= zip_longest(function.input, call.inputs, fillvalue="")  # an omitted input is omitted inside, too
     defaults = {attribute.name: attribute for attribute in function.attribute_proto}
-    return _Body(iter(function.node), names, f"{call.name}/", defaults | call.attributes, opsets)
+    return _Body(function.node, names, f"{call.name}/", defaults | call.attributes, opsets)
 
 
 def sort_steps(steps: Sequence[OnnxStep], known: set[str], wanted: Sequence[str]) -> list[OnnxStep]:
