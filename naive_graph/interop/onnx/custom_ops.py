@@ -75,11 +75,7 @@ def rebuild_call(function: Any, inputs: Sequence[Any], name: str) -> Any:
 
     arguments = [*map(find, operands)]
     operator_def = _operator(operator)
-    if isinstance(operator_def, Rule):
-        node = operator_def(*arguments)
-        node.name = name
-        return node
-    if isinstance(operator_def, RuleOperator):
+    if isinstance(operator_def, (Rule, RuleOperator)):
         return operator_def(*arguments, name=name)
     return operator_def(**dict(zip(operator_def.operand_names, arguments)), **properties, name=name)
 

@@ -160,9 +160,7 @@ def _with_fractions(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any
 
 @import_rule("StopGradient")
 def _stop_gradient(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
-    result = stop_gradient(builder.operand(step, 0))
-    result.name = step.name
-    return [result]
+    return [stop_gradient(builder.operand(step, 0), name=step.name)]
 
 
 # --- operators that differ from their counterpart here --------------------------------------
@@ -209,9 +207,7 @@ def _select(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     """Select is where; a condition of rank 1 selects whole slices along axis 0."""
     condition, b, c = (builder.operand(step, position) for position in range(3))
     if condition.rank == 1 < b.rank:
-        wide = {"x": condition, "axis": range(1, b.rank)}
-        inner = step._replace(name=f"{step.name}/condition")
-        (condition,) = builder.apply_operator(inner, TABLE["expand_dims"], wide)
+        condition = TABLE["expand_dims"](condition, range(1, b.rank), name=f"{step.name}/condition")
         return builder.apply_operator(step, TABLE["where"], {"a": condition, "b": b, "c": c})
     return builder.by_row(step)
 
@@ -221,11 +217,8 @@ def _one_hot(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     """OneHot: a negative index selects nothing; our operator would count it from the end."""
     properties = builder.properties(step, *mapping_of(step.op))
     x, depth = builder.operand(step, 0), float(properties["depth"])
-    less_step = step._replace(name=f"{step.name}/classes")
-    (is_negative,) = builder.apply_operator(less_step, TABLE["less"], {"a": x, "b": 0.0})
-    where_step = step._replace(name=f"{step.name}/known")
-    (x,) = builder.apply_operator(where_step, TABLE["where"], {"a": is_negative, "b": depth, "c": x})
-    return builder.by_row(step, x=x)
+    is_negative = TABLE["less"](x, 0.0, name=f"{step.name}/classes")
+    return builder.by_row(step, x=TABLE["where"](is_negative, depth, x, name=f"{step.name}/known"))
 
 
 @import_rule("Conv2DBackpropInput")
@@ -270,8 +263,7 @@ def _split_into_count(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[A
 
 @import_rule("Erfc")
 def _erfc(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
-    erf_step = step._replace(name=f"{step.name}/erf")
-    (erf,) = builder.apply_operator(erf_step, TABLE["erf"], {"x": builder.operand(step, 0)})
+    erf = TABLE["erf"](builder.operand(step, 0), name=f"{step.name}/erf")
     return builder.apply_operator(step, TABLE["sub"], {"a": 1.0, "b": erf})
 
 
