@@ -22,11 +22,13 @@ from ..core.did_you_mean import suggest
 from ..errors import SequentialError, SequentialWarning
 from .ast import Argument, LayerStatement, Name, ProgramTree, SequentialStatement, StreamDeclaration
 from .composite import Composite
+from .dataflow import expand_layers
 from .layer_args import bind
-from .layers import LAYERS, Layer
+from .layers import LAYERS, Layer, connect_layers
 from .model import Sequential
 from .network import TRAINING, WHO, Streams
 from .parser import ParsedText, error_at
+from .pipeline import schedule
 
 
 class ParsedProgram:
@@ -138,15 +140,21 @@ def _make_network(
         return
     positional, named = _split_arguments(statement.arguments)
     try:
+        values = bind(WHO, TRAINING, positional, named)
         if len(layers) < len(statement.layers):
-            bind(WHO, TRAINING, positional, named)
             return
         streams = Streams(str(result), str(data), str(labels))
         streams = streams if len(set(streams)) == 3 else Streams()  # equal names were reported above
+        flow = expand_layers(
+            connect_layers(layers, values["input_shape"]), streams.data, streams.labels, streams.result
+        )
+        schedule(flow, batch_size=values["batch_size"])  # raises if it does not fit a pipeline
         with warnings.catch_warnings():
             if parsed.mistakes:
                 warnings.simplefilter("ignore", SequentialWarning)
-            networks[str(result)] = Sequential.of(layers, positional, named, streams, pipelined=True)
+            network = Sequential(layers, **values, name=streams.result)
+        network.streams = streams
+        networks[str(result)] = network
     except SequentialError as error:
         # schedule() names batch_size, which may be given by position: it is the third argument.
         argument = 2 if error.argument == "batch_size" and len(positional) > 2 else error.argument

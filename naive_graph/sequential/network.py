@@ -115,45 +115,27 @@ class Network(Model):
         positional = [input_shape, learning_rate, *([] if batch_size is None else [batch_size])]
         self.seed = validate_field(WHO, Field("seed", int_at_least(0)), seed)
         self.streams = Streams(validate_field(WHO, Field("name", identifier), name))
-        self._begin(layers, positional, {"loss": loss, "initializer": initializer})
-
-    @classmethod
-    def of(
-        cls, layers: Sequence[Layer], given: Sequence[Any], named: Mapping[str, Any], streams: Streams,
-        pipelined: bool = False, seed: int = 0,
-    ) -> Self:  # fmt: skip
-        """Make a network from the language's training parameters. pipelined: check that its batch fits a pipeline."""
-        self = cls.__new__(cls)
-        self.seed, self.streams = seed, streams
-        self._begin(layers, given, named, pipelined)
-        return self
-
-    def _begin(
-        self, layers: Sequence[Layer], positional: Sequence[Any], named: Mapping[str, Any], pipelined: bool = False
-    ) -> None:
-        values = bind(WHO, TRAINING, positional, named)
+        values = bind(WHO, TRAINING, positional, {"loss": loss, "initializer": initializer})
         self.input_shape: tuple[int, ...] = values["input_shape"]
         self.learning_rate: float = values["learning_rate"]
         self.loss: str = values["loss"]
         self.initializer = values["initializer"]
         self.layers = connect_layers(_check_layers(layers), self.input_shape)
-        size = values["batch_size"]
-        stages = schedule(self.expand(), batch_size=size if pipelined else None).count
-        self.batch_size: int = stages + 1 if size is None else size
+        self.batch_size: int = values["batch_size"] or schedule(self.expand()).count + 1
         last = [layer.layer for layer in self.layers if not isinstance(layer.layer, Dropout)][-1:]
         if self.loss == "crossEntropy" and last not in ([Activation("softmax")], [Activation("sigmoid")]):
             warnings.warn(
                 "crossEntropy takes logarithms of results, so they should lie between 0 and 1, and nothing keeps them "
                 'there. Let the last layer be Activation("softmax") or Activation("sigmoid").',
                 SequentialWarning,
-                stacklevel=4,
+                stacklevel=3,
             )
         if self.initializer == 0 and sum(bool(layer.weight_shapes) for layer in self.layers) > 1:
             warnings.warn(
                 "All weights begin at 0. In a linear or relu stack every gradient of a weight is then 0, for ever. "
                 'Give another initializer, such as "glorotUniform".',
                 SequentialWarning,
-                stacklevel=4,
+                stacklevel=3,
             )
         self._arithmetic: list[LayerArithmetic] | None = None
         Model.__init__(self, self.seed)
@@ -332,9 +314,10 @@ class Network(Model):
         """Make the network of these layers with a file's settings. Raises an error if they do not fit."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SequentialWarning)
-            training = [_list_as_tuple(value) for value in settings["training"]]
-            seed = validate_field(WHO, Field("seed", int_at_least(0)), settings["seed"])
-            return cls.of(layers, training, {}, Streams(*map(str, settings["streams"])), seed=seed)
+            training, streams = map(_list_as_tuple, settings["training"]), Streams(*map(str, settings["streams"]))
+            network = cls(layers, *training, seed=settings["seed"], name=streams.result)
+            network.streams = streams
+            return network
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> Self:
