@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -95,9 +95,6 @@ class Firings(RecordedWalk):
 
     def __len__(self) -> int:
         return 1 + len(self.fired)
-
-    def at(self, step_indices: Sequence[int]) -> Iterator[FiringStep]:
-        return (step for step in self if step.index in step_indices)
 
     def __iter__(self) -> Iterator[FiringStep]:
         streams = {name: deque(self.fed.get(name, ())) for name in self.flow.streams}
