@@ -157,18 +157,9 @@ def _layer_dataflow(expand_workers: Callable[[int], Any], number: int) -> Any:
     grain = 1
     while True:
         flow = expand_workers(grain)
-        names = {name for name, operator in flow.operators.items() if operator.layer == number}
-        if len(names) <= MAX_OPERATORS:
-            return _restrict_dataflow(flow, names)
+        operators = {name: operator for name, operator in flow.operators.items() if operator.layer == number}
+        if len(operators) <= MAX_OPERATORS:
+            ends = operators.keys()
+            streams = {name: stream for name, stream in flow.streams.items() if ends & {stream.writer, stream.reader}}
+            return SimpleNamespace(operators=operators, streams=streams, layers=flow.layers)
         grain *= 2
-
-
-def _restrict_dataflow(flow: Any, names: set[str]) -> Any:
-    """Restrict a dataflow to these operators; the outer ends of streams to and from others become ""."""
-    streams = {
-        name: stream._replace(**{end: "" for end in ("writer", "reader") if getattr(stream, end) not in names})
-        for name, stream in flow.streams.items()
-        if stream.writer in names or stream.reader in names
-    }
-    operators = {name: operator for name, operator in flow.operators.items() if name in names}
-    return SimpleNamespace(operators=operators, streams=streams, layers=flow.layers)
