@@ -13,8 +13,6 @@ from typing import Any, Literal
 
 from ..errors import PropertyError
 from .catalogue import (
-    abs,
-    div,
     equal,
     erf,
     expm1,
@@ -160,7 +158,7 @@ def relu6(x: Value) -> Value:
 @define_composition
 def softsign(x: Value) -> Value:
     """x / (1 + |x|)."""
-    return div(x, 1.0 + abs(x))
+    return x / (1.0 + abs(x))
 
 
 @define_composition

@@ -35,15 +35,13 @@ class DualNumber(Arithmetic):
         value = rule(*values)
         partials = rule.partials_at(values, value, [dual.slope is not None for dual in duals])
         moving = [(partial, dual.slope) for partial, dual in zip(partials, duals, strict=True) if partial is not None]
-        return DualNumber(value, _select_slope(moving) if rule.selects else _chain_rule(moving))
+        if rule.selects:
+            return DualNumber(value, _select_slope(moving))
+        contributions = [partial * slope for partial, slope in moving]  # the chain rule
+        return DualNumber(value, reduce(add, contributions) if contributions else None)
 
     def __repr__(self) -> str:
         return f"DualNumber({self.value}, {self.slope})"
-
-
-def _chain_rule(moving: list[tuple[Any, Any]]) -> Any:
-    contributions = [partial * slope for partial, slope in moving]
-    return reduce(add, contributions) if contributions else None
 
 
 def _select_slope(moving: list[tuple[Any, Any]]) -> Any:

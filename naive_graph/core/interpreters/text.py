@@ -181,11 +181,11 @@ def formula(tables: Tables, plan: Plan, style: str = "text") -> tuple[list[tuple
     if not isinstance(style, str) or style not in STYLES:
         raise NodeError(f"A formula is written in the style 'text' or 'tex', not {shortened(style)}.")
     chosen = STYLES[style]
-    names, first = _Names(tables, plan, chosen), max(0, len(plan) - MAX_NODES)
+    first, taken = max(0, len(plan) - MAX_NODES), set[str]()
     cut = {step for step in plan.operand_steps[plan.starts[first] :] if step < first}  # shown by their names
     leaves = {step for step, kind in enumerate(plan.kinds) if kind < 0 and step >= first}
-    texts = {step: names.leaf(step) for step in sorted(cut | leaves)}  # they get their names first
-    uses = Counter(plan.operand_steps)
+    texts = {step: _leaf_text(tables, plan, step, chosen, taken) for step in sorted(cut | leaves)}
+    uses, parts = Counter(plan.operand_steps), 0
     definitions: list[tuple[str, str]] = []
     if first:
         left_out = f"{first:,} nodes before these, each by its row"
@@ -197,37 +197,24 @@ def formula(tables: Tables, plan: Plan, style: str = "text") -> tuple[list[tuple
             text = texts[step] = rule(*[texts[operand] for operand in plan.operands(step)])
             long = len(text.text) > (MIN_SHARED_LENGTH if uses[step] > 1 else MAX_LENGTH)
             if long and step != target:
-                name = names.name_part(plan.rows[step])
-                definitions.append((name, text.text))
-                texts[step] = FormulaText(name, ATOM, chosen)
+                name = tables.name(plan.rows[step])
+                while name is None or name in taken:
+                    parts += 1
+                    name = f"t{parts}"
+                taken.add(name)
+                texts[step] = FormulaText(chosen.name(name), ATOM, chosen)
+                definitions.append((str(texts[step]), str(text)))
     return definitions, str(texts[target])
 
 
-class _Names:
-    """Unique names for leaves and for named parts."""
-
-    def __init__(self, tables: Tables, plan: Plan, style: Notation) -> None:
-        self.tables, self.plan, self.style = tables, plan, style
-        self.taken: set[str] = set()
-        self.parts = 0
-
-    def leaf(self, step: int) -> FormulaText:
-        """The text of a leaf, or of an operator that is cut: a number or a name."""
-        kind, row = self.plan.kinds[step], self.plan.rows[step]
-        name = self.tables.name(row)
-        if kind == CONSTANT and name is None:
-            return self.style.number(self.tables.values[row])
-        name = name or f"{'p' if kind == PLACEHOLDER else 'v'}{row}"
-        if name in self.taken:
-            name = f"{name}_{row}"
-        self.taken.add(name)
-        return FormulaText(self.style.name(name), ATOM, self.style)
-
-    def name_part(self, row: int) -> str:
-        """A name for an operator's line: the learner's, or t1, t2 and so on."""
-        name = self.tables.name(row)
-        while name is None or name in self.taken:
-            self.parts += 1
-            name = f"t{self.parts}"
-        self.taken.add(name)
-        return self.style.name(name)
+def _leaf_text(tables: Tables, plan: Plan, step: int, style: Notation, taken: set[str]) -> FormulaText:
+    """The text of a leaf, or of an operator that is cut: a number or a name, with its row if the name is taken."""
+    kind, row = plan.kinds[step], plan.rows[step]
+    name = tables.name(row)
+    if kind == CONSTANT and name is None:
+        return style.number(tables.values[row])
+    name = name or f"{'p' if kind == PLACEHOLDER else 'v'}{row}"
+    if name in taken:
+        name = f"{name}_{row}"
+    taken.add(name)
+    return FormulaText(style.name(name), ATOM, style)
