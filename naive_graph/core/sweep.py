@@ -121,12 +121,11 @@ def pullback(
     """
     rules, starts, operand_steps = plan.rules, plan.starts, plan.operand_steps
 
-    def contributions(step: int, adjoint: Value) -> Iterable[Contribution[int]]:
+    def contributions(step: int, adjoint: Value) -> Iterator[Contribution[int]]:
         adjoints[step] = unmask_adjoint(adjoint) if type(adjoint) is Masked else adjoint
         rule = rules[step]
-        return () if rule is None or not wanted[step] else contribute(step, rule, adjoint)
-
-    def contribute(step: int, rule: Rule, adjoint: Value) -> Iterator[Contribution[int]]:
+        if rule is None or not wanted[step]:
+            return
         operands = operand_steps[starts[step] : starts[step + 1]]
         xs, result = [values[operand] for operand in operands], values[step]
         if callable(rule.partials):  # variadic: one function gives all partials
