@@ -153,16 +153,6 @@ def check_complete(tables: Tables, rows: Iterable[int]) -> None:
             )
 
 
-def ancestors(tables: Tables, targets: Sequence[int]) -> list[int]:
-    """The targets and everything that they depend on, in row order."""
-    return tables.adjacency.ancestors(targets)
-
-
-def absorbed_by(tables: Tables, rows: Iterable[int]) -> list[Absorbed]:
-    """Absorptions by `rows`, and by the rows that these absorbed in turn, newest first."""
-    return tables.adjacency.absorptions(rows)
-
-
 def absorptions_between(absorbed: Iterable[Absorbed], drawn: Container[int]) -> list[tuple[int, int, int]]:
     """Absorptions between drawn rows: (absorber, absorbed row, number of its operands), newest first.
 

@@ -158,10 +158,6 @@ class Tables(Storage):
         sources = [source for source, _ in adjacency.edges(rows)]
         return group_by_key(sources, [target for _, target in adjacency.edges(rows)], len(adjacency.live))
 
-    def live_rows(self) -> list[int]:
-        """All rows but the absorbed ones, whose operands a merged row took over and which feed no other row."""
-        return self.adjacency.live_rows()
-
     def is_absorbed(self, row: int) -> bool:
         return not self.adjacency.live[row]
 
@@ -213,6 +209,7 @@ class Adjacency:
         return self.flat[self.begins[row] : self.begins[row + 1]]
 
     def live_rows(self) -> list[int]:
+        """All rows but the absorbed ones, whose operands a merged row took over and which feed no other row."""
         return list(compress(range(len(self.live)), self.live))
 
     def ancestors(self, targets: Sequence[int]) -> list[int]:

@@ -21,7 +21,7 @@ from ..core.did_you_mean import Suggesting, describe_misfit
 from ..core.lazy_exports import late_bound
 from ..core.lock import GUARD
 from ..core.number import floats
-from ..core.plan import ancestors, check_set
+from ..core.plan import check_set
 from ..core.tables import NEVER
 from ..engines.select import engine_named
 from ..errors import EngineError, FeedError, NaiveGraphError, NodeError, StaleNodeError
@@ -207,7 +207,7 @@ class ProgramBase(Suggesting):
         """The backend for these inputs. Writes into `fed` the current value of each PlaceHolder that was not fed."""
         if self._tables.unset:
             in_array = weights.places if weights is not None else ()  # these Variables need no value of their own
-            check_set(self._tables, set(ancestors(self._tables, self._rows)).difference(in_array))
+            check_set(self._tables, set(self._tables.adjacency.ancestors(self._rows)).difference(in_array))
         backend = self._compile_backend(fed, weights)
         for row in backend.placeholders:
             # _no_inputs is shared by all calls without inputs, so its numbers are those of an earlier call.

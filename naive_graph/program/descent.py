@@ -20,7 +20,6 @@ import numpy as np
 
 from ..core.background import BackgroundTask
 from ..core.number import number
-from ..core.plan import ancestors
 from ..core.progress import open_bar
 from ..core.rules import RULES, Arithmetic
 from ..core.tables import CONSTANT, PLACEHOLDER, VARIABLE, Tables
@@ -194,7 +193,7 @@ def _check_leads_down(answers: ReferenceBackend) -> None:
 
 def _constant_loss_error(tables: Tables, output: int, weights: Sequence[int]) -> NodeError | None:
     """The error for an output that depends on none of the weights; None if it depends on one."""
-    leads_to_output = set(ancestors(tables, [output]))
+    leads_to_output = set(tables.adjacency.ancestors([output]))
     if not any(tables.operators[row] == VARIABLE for row in leads_to_output):
         return NodeError(
             f"{tables.label(output)} depends on no Variable, so no step can make it smaller. "

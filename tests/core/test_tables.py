@@ -9,7 +9,6 @@ from hypothesis import given, settings
 
 from naive_graph import Constant, Graph, PlaceHolder, Variable, scope
 from naive_graph.core.origin import Origin
-from naive_graph.core.plan import absorbed_by
 from naive_graph.core.rules import RULES
 from naive_graph.core.tables import CONSTANT, NEVER, PLACEHOLDER, VARIABLE, Tables, group_by_key
 from naive_graph.core.waiting import NewRows
@@ -85,9 +84,11 @@ def test_an_absorbers_edges_are_its_own_and_those_it_took_over():
     a, b, c = Variable(1.0), Variable(2.0), Variable(3.0)
     total = a + b + c
     tables = total.tables
-    assert tables.operands(4) == [0, 1, 2] and tables.live_rows() == [0, 1, 2, 4] and tables.in_degrees[4] == 3
+    assert (
+        tables.operands(4) == [0, 1, 2] and tables.adjacency.live_rows() == [0, 1, 2, 4] and tables.in_degrees[4] == 3
+    )
     assert list(tables.adjacency.edges([4])) == [(0, 4), (1, 4), (2, 4)]
-    assert absorbed_by(tables, [4]) == [(4, 3, [0, 1, 2], 2)] and len(tables.sources) == 4
+    assert tables.adjacency.absorptions([4]) == [(4, 3, [0, 1, 2], 2)] and len(tables.sources) == 4
 
 
 def test_a_chain_of_absorbed_rows_unfolds_without_recursion():

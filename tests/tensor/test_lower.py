@@ -19,7 +19,7 @@ def leaf(*shape, name=None, seed=0):
 def kinds():
     """How many nodes of each kind the graph has."""
     found = {}
-    for row in CURRENT.tables.live_rows():
+    for row in CURRENT.tables.adjacency.live_rows():
         kind = CURRENT.tables.kind(row)
         found[kind] = found.get(kind, 0) + 1
     return found

@@ -30,7 +30,7 @@ def test_every_live_node_and_every_operand_position_is_drawn_once_in_either_way(
     with Graph.scratch():
         graphs.build(recipe)
         tables = CURRENT.tables
-        rows = set(tables.live_rows()) - _zeros_of_sum(tables, tables.live_rows())
+        rows = set(tables.adjacency.live_rows()) - _zeros_of_sum(tables, tables.adjacency.live_rows())
         edges = {f"edge-{u}-{v}-{k}" for v in rows for k, u in enumerate(tables.operands(v)) if u in rows}
         for svg in both(draw(Graph)):
             assert set(groups(svg)) == {f"row-{row}" for row in rows} | edges

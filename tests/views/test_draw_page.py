@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from stepping import visit
 
 from naive_graph import Constant, Graph, LeafNode, PlaceHolder, Sequential, Variable, draw, scope
-from naive_graph.core.plan import absorbed_by
 from naive_graph.graph.node_factory import CURRENT
 from naive_graph.sequential import Dense
 from naive_graph.views import theme
@@ -237,7 +236,7 @@ def counted(end, nodes):
         if nodes[row] is not end:
             found[row] += sum(found[rows[id(each)]] for each in nodes[row].next)
     more = dict.fromkeys(found, 0)  # from a merged node they go by those that took it over, too
-    for absorber, row, _, _ in absorbed_by(CURRENT.tables, list(nodes)):
+    for absorber, row, _, _ in CURRENT.tables.adjacency.absorptions(list(nodes)):
         more[row] += found[absorber] + more[absorber]
     return {row: found[row] + more[row] for row in found}
 

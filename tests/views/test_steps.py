@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from unpacking import unpack_blob
 
 from naive_graph import Constant, Graph, PlaceHolder, Variable, gradients, record, scope, step, tangent, where
-from naive_graph.core.plan import absorbed_by
 from naive_graph.core.tables import Tables
 from naive_graph.errors import NodeError, PlaceHolderError
 from naive_graph.graph.node_factory import CURRENT
@@ -53,7 +52,7 @@ def test_a_walk_ends_with_the_bits_of_forward_and_backward(recipe):
         assert {row: bits(value) for row, value in state.values.items()} == {
             row: bits(nodes[row].value) for row in state.values
         }
-        merged = {row for _, row, _, _ in absorbed_by(CURRENT.tables, range(len(nodes)))}
+        merged = {row for _, row, _, _ in CURRENT.tables.adjacency.absorptions(range(len(nodes)))}
         for row, grad in state.grads.items():
             # Of x + x in (x + x) + x, node.grad also has what the merged sum would pass on; no edge leads there.
             if not isinstance(nodes[row], Constant) and row not in merged:

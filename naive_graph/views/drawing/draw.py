@@ -10,7 +10,6 @@ from itertools import islice
 from typing import Any
 
 from ...core.lock import GUARD
-from ...core.plan import absorbed_by, ancestors
 from ...core.records import around
 from ...core.rules import Arithmetic
 from ...errors import DrawingError, NaiveGraphError
@@ -219,7 +218,7 @@ def _choose_rows(what: Any, absorbed: bool, most: int | None) -> tuple[list[int]
     if what is Graph:
         if len(tables) > LARGEST:
             raise too_large(len(tables))
-        rows = tables.live_rows()
+        rows = tables.adjacency.live_rows()
     else:
         is_single = isinstance(what, (Node, str)) or not isinstance(what, Iterable)
         results = rows_of([what] if is_single else what, "draw")
@@ -232,9 +231,9 @@ def _choose_rows(what: Any, absorbed: bool, most: int | None) -> tuple[list[int]
                 raise too_large(len(tables))
             if most is not None:
                 return rows, results
-        rows = ancestors(tables, results)
+        rows = tables.adjacency.ancestors(results)
     # A named node is drawn, even if a longer sum or product absorbed it.
-    merged = {row for _, row, _, _ in absorbed_by(tables, rows) if absorbed or tables.name(row)}
+    merged = {row for _, row, _, _ in tables.adjacency.absorptions(rows) if absorbed or tables.name(row)}
     rows = sorted({*rows, *merged})
     used_rows = {source for source, _ in tables.adjacency.edges(rows)} if what is Graph else set()
     return rows, results or [row for row in rows if row not in used_rows]

@@ -14,7 +14,7 @@ from math import isfinite
 from typing import NamedTuple, TypeVar
 
 from ...core.number import shortened
-from ...core.plan import absorbed_by, absorptions_between
+from ...core.plan import absorptions_between
 from ...core.rules import BY_NUMBER, RULES, Rule
 from ...core.tables import CONSTANT, PLACEHOLDER, VARIABLE, Tables
 from ...errors import DrawingError
@@ -165,7 +165,7 @@ def _absorbers_by_box(tables: Tables, rows: Sequence[int]) -> dict[str, dict[str
     In x + y + z the sum x + y is merged into the longer one, which then has the operands x, y and z.
     """
     absorbers, named = defaultdict[str, list[str]](list), {row for row in rows if tables.name(row)}
-    for merged_row, row, count in absorptions_between(absorbed_by(tables, rows), {*rows}):
+    for merged_row, row, count in absorptions_between(tables.adjacency.absorptions(rows), {*rows}):
         partial = _partials(tables, merged_row, [row, *tables.operands(merged_row)[count:]])[0]
         if partial is not None and merged_prefix(tables, merged_row, named) != row:  # else an arrow leads there
             absorbers[f"row-{row}"].append(f"row-{merged_row} {partial!r}")

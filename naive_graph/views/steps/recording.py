@@ -9,7 +9,7 @@ from math import isfinite
 from struct import Struct
 from typing import Any, Literal, NamedTuple, get_args
 
-from ...core.plan import Plan, ancestors
+from ...core.plan import Plan
 from ...core.rules import Rule
 from ...core.sweep import Contributed, Enqueued, Event, Finished
 from ...core.tables import Tables
@@ -71,11 +71,13 @@ class Participants:
     def scene(self) -> Scene:
         """The scene of all nodes, with placeholders instead of values."""
         wishes = DrawOptions(values=False, grads=False, fold=False, most=len(self.rows))
-        return with_placeholders(scene(self.tables, ancestors(self.tables, self.targets), self.targets, wishes))
+        return with_placeholders(
+            scene(self.tables, self.tables.adjacency.ancestors(self.targets), self.targets, wishes)
+        )
 
     def still(self) -> Scene:
         """The scene without numbers, reduced to a screenful."""
-        rows = ancestors(self.tables, self.targets)
+        rows = self.tables.adjacency.ancestors(self.targets)
         return readable_scene(rows, self.targets, DrawOptions(values=False, grads=False, bundle=True))
 
     def is_there(self) -> bool:

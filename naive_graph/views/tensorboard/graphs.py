@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 from tensorboard.compat.proto import graph_pb2, types_pb2
 
 from ...core.number import shortened
-from ...core.plan import ancestors
 from ...core.records import Scope, around, unique_name
 from ...core.rules import BY_NUMBER, Arithmetic
 from ...errors import HistoryError
@@ -70,9 +69,8 @@ def _collect_items(what: Any) -> Iterator[GraphItem]:
         return _items_of_tensors(what)
     if what is not Graph and not isinstance(first, Node):
         raise HistoryError(f"TensorBoard draws a node, tensors, a Sequential or Graph, not {shortened(what)}.")
-    return _items_of_rows(
-        CURRENT.tables.live_rows() if what is Graph else ancestors(CURRENT.tables, rows_of(what, "graph="))
-    )
+    adjacency = CURRENT.tables.adjacency
+    return _items_of_rows(adjacency.live_rows() if what is Graph else adjacency.ancestors(rows_of(what, "graph=")))
 
 
 def _items_of_rows(rows: Iterable[int]) -> Iterator[GraphItem]:
