@@ -120,8 +120,7 @@ def _check_part(part: TinyPart, code: CodeType, path: Path) -> Verdict:
 def _learners_order_source(part: TinyPart, path: Path) -> str:
     """The source of the learner's `order` (their topological sort), for later parts; "" if there is none."""
     text = path.read_text(encoding="utf-8")
-    functions = [statement for statement in ast.parse(text).body if isinstance(statement, ast.FunctionDef)]
-    definitions = [function for function in functions if function.name == "order"]
+    definitions = [statement for statement in ast.parse(text).body if getattr(statement, "name", "") == "order"]
     if not definitions or "def order(" not in getattr(part, "before", ""):
         return ""
     return f"{ast.get_source_segment(text, definitions[-1])}\n\n\n"
