@@ -93,11 +93,6 @@ class Value(Arithmetic):
     def transpose(self, order: Sequence[int]) -> Any:
         return self.builder.transpose(self, order)
 
-    def __getitem__(self, index: tuple[int, ...]) -> Any:
-        """One entry; index: an index along every axis."""
-        offset = np.array(np.ravel_multi_index(index, self.shape) if index else 0)
-        return self.builder.emit("Gather", [self.reshape(math.prod(self.shape)), offset], [()])[0]
-
     def __eq__(self, other: object) -> Any:
         return self.builder.emit_elementwise("Equal", [self, other])
 
