@@ -43,11 +43,7 @@ def check_supported(steps: Iterable[Step], why_unsupported: Callable[[Step], str
 
     why_unsupported: the reason for a step, empty if it is supported.
     """
-    missing: dict[str, str] = {}
-    for step in steps:
-        why = why_unsupported(step)
-        if why:
-            missing.setdefault(step.qualified_name, why)
+    missing = {step.qualified_name: why for step in steps if (why := why_unsupported(step))}
     if missing:
         operators = ", ".join(f"{op} ({why})" if why != "unknown" else op for op, why in sorted(missing.items()))
         raise UnknownOperatorError(f"There is nothing here for these operators of {framework}: {operators}.")
