@@ -44,7 +44,9 @@ def softmax(self: TensorNode, axis: Any = -1) -> TensorNode:
     [0.5, 0.5]
     """
     weights: Any = subtract_max(self, axis).exp()
-    node: TensorNode = weights / _broadcast_back(weights, sum(weights, axis), axis)
+    src = _sign_axes(self, axis)
+    total = TransformNode(src, [index for index in src if index > 0], sum(weights, axis), shape=self.shape)
+    node: TensorNode = weights / total
     return node
 
 
@@ -78,9 +80,3 @@ def _subtract_reduced(node: TensorNode, other: TensorNode, axis: Any) -> TensorN
     """The node minus a tensor that lacks the reduced axes."""
     ids = range(1, node.rank + 1)
     return LinearNode("sub", ids, ids, [axis_id for axis_id in _sign_axes(node, axis) if axis_id > 0], node, other)
-
-
-def _broadcast_back(node: TensorNode, other: TensorNode, axis: Any) -> TensorNode:
-    """Broadcast a tensor that lacks the reduced axes back to the node's shape."""
-    src = _sign_axes(node, axis)
-    return TransformNode(src, [index for index in src if index > 0], other, shape=node.shape)

@@ -41,7 +41,6 @@ class Elementwise(OperatorDef):
     kind = "elementwise"
 
     def __init__(self, function: Callable[..., Any], **options: Any) -> None:
-        options.setdefault("shape", None)
         super().__init__(function, **options)
         if not self.examples:
             self.examples = _broadcast_examples(len(self.operand_names))

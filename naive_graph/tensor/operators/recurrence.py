@@ -145,16 +145,11 @@ def project_state(h: TensorNode, recurrent: TensorNode) -> TensorNode:
     return LinearNode(OpType.mul, (1, 2), (1, -3), (2, -3), h, recurrent)
 
 
-def gate_slice(node: TensorNode, gate: int, size: int, count: int = 1) -> TensorNode:
-    """The entries of one gate, or of several, along the last axis."""
-    return slicing.gather_axis(node, node.rank - 1, (count * size,), (1,), gate * size)
+def gate_slice(node: TensorNode, gate: int, size: int, count: int = 1, axis: int = -1) -> TensorNode:
+    """The entries of one gate, or of several, along an axis."""
+    return slicing.gather_axis(node, axis % node.rank, (count * size,), (1,), gate * size)
 
 
 def with_bias(node: TensorNode, bias: Any) -> TensorNode:
     """The node plus a bias along its last axis; the node itself without one."""
     return arithmetic.apply_along_axis(OpType.add, node, bias, node.rank - 1)
-
-
-def gate_rows(recurrent: TensorNode, first: int, count: int) -> TensorNode:
-    """Some rows of the recurrent weights: those of one gate or of several."""
-    return slicing.gather_axis(recurrent, 0, (count,), (1,), first)

@@ -23,7 +23,6 @@ from .recurrence import (
     ACTIVATIONS,
     Functions,
     State,
-    gate_rows,
     gate_slice,
     parse_activations,
     project_state,
@@ -134,7 +133,7 @@ def gru(
         functions: Functions, projected: TensorNode, state: State, recurrent: TensorNode, r_bias: Any = None
     ) -> State:
         (f, g), h, size = functions, state[0], recurrent.shape[-1]
-        gates, candidates = gate_rows(recurrent, 0, 2 * size), gate_rows(recurrent, 2 * size, size)
+        gates, candidates = gate_slice(recurrent, 0, size, 2, axis=0), gate_slice(recurrent, 2, size, axis=0)
         gate_biases = None if r_bias is None else gate_slice(r_bias, 0, size, 2)
         candidate_bias = None if r_bias is None else gate_slice(r_bias, 2, size)
         zr = NonlinearNode(f, gate_slice(projected, 0, size, 2) + with_bias(project_state(h, gates), gate_biases))
