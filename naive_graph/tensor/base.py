@@ -96,6 +96,7 @@ class TensorNode(_Methods):
     given_name: str | None = None  # the name that the learner gave, if any
     _made_name: str | None = None
     sources: tuple[TensorNode, ...] = ()
+    letter = "t"  # the prefix of generated names
     letters: str = ""  # the learner's letters for the result's indices, then for the summed ones
     call: Call | None = None  # the operator call whose result this node is, if any
     _owner = "tensor"
@@ -160,11 +161,6 @@ class TensorNode(_Methods):
         self.given_name = name
         if name is not None:
             names_in(self._home).nodes[name] = self
-
-    @property
-    def letter(self) -> str:
-        """The prefix of generated names of this kind of node."""
-        return "t"
 
     @property
     def rank(self) -> int:

@@ -74,12 +74,9 @@ class LeafNode(TensorNode):
     kind = "leaf"
     _leafIn_, _leafPara_, _leafConst_ = LeafType
 
-    @property
-    def letter(self) -> str:
-        return UNNAMED[self.leaf_type]
-
     def __init__(self, leaf_type: LeafType, shape: Shape, value: object = None, name: str | None = None) -> None:
         self.leaf_type = LeafType(leaf_type)
+        self.letter = UNNAMED[self.leaf_type]
         super().__init__(checked_shape(shape), (), name)
         if value is not None:
             self._hold(value)

@@ -126,3 +126,18 @@ def channels_last(x: TensorNode, data_format: str) -> TensorNode:
 
 def from_channels_last(y: TensorNode, data_format: str) -> TensorNode:
     return y if data_format == "NHWC" else transpose(y, *range(y.rank - 3), y.rank - 1, y.rank - 3, y.rank - 2)
+
+
+def find_channel_axis(x: TensorNode, data_format: str, least: int, **vectors: TensorNode | None) -> int:
+    """The channel axis: the last (NHWC), or the one after the batch (NCHW).
+
+    Raises ShapeError if x has fewer axes than `least`, or if one of the vectors has not a number for each channel.
+    """
+    if x.rank < least:
+        raise ShapeError(f"x has shape {x.shape}. It takes {least} axes at least: a batch, and channels.")
+    axis = x.rank - 1 if data_format == "NHWC" else 1
+    for name, vector in vectors.items():
+        if vector is not None and vector.shape != (x.shape[axis],):
+            channels = f"{x.shape[axis]} channels (axis {axis} of {x.shape})"
+            raise ShapeError(f"{name} of shape {vector.shape} needs a number for each of {channels}.")
+    return axis

@@ -98,10 +98,7 @@ class SelectionNode(LeafNode):
     def __init__(self, shape: Shape, index_maps: Sequence[IndexMap], name: str | None = None) -> None:
         self.index_maps = tuple(index_maps)
         super().__init__(LeafType.CONSTANT, shape, None, name)
-
-    @property
-    def letter(self) -> str:
-        return "S"
+        self.letter = "S"
 
     @property  # type: ignore[misc]
     def value(self) -> Array:

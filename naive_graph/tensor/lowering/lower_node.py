@@ -34,12 +34,9 @@ class LoweredRows:
     def __init__(self, tensor: TensorNode, rows: Rows, first: int, end: int) -> None:
         self.tensor = tensor
         self.rows = rows
-        self.first, self.size = first, end - first  # the block of rows that was appended, intermediate steps included
+        self.first, self.end = first, end  # the block of rows that was appended, intermediate steps included
+        self.size = end - first
         self.version = -1  # of a leaf: the version of the numbers that its scalar nodes hold
-
-    @property
-    def end(self) -> int:
-        return self.first + self.size
 
     def name_of(self, offset: int) -> str | None:
         """The name of the row at an offset in the block, such as `y[0,2]`; None for an intermediate step."""

@@ -18,6 +18,7 @@ from ..build import linear, transform
 from ..index import canonicalize_axis
 from ..nodes import OpType
 from ..slicing import flat_indices, gather_flat
+from ..sliding import find_channel_axis
 from .examples import example
 from .mapping import ALL, Attribute, Onnx, TensorFlow, to_bool
 from .moves import Extents
@@ -147,12 +148,7 @@ def mean_n(tensors: Tensors) -> Any:
 )  # fmt: skip
 def bias_add(x: Tensor, bias: Tensor, data_format: Layout = "NHWC") -> Any:
     """Add a bias vector, one number for each channel."""
-    axis = 1 if data_format == "NCHW" else x.rank - 1
-    if x.rank < 2 or bias.shape != x.shape[axis : axis + 1]:
-        raise ShapeError(
-            f"bias of shape {bias.shape} does not fit the channels of {x.shape}, which stand at axis {axis}."
-        )
-    return arithmetic.apply_along_axis(OpType.add, x, bias, axis)
+    return arithmetic.apply_along_axis(OpType.add, x, bias, find_channel_axis(x, data_format, 2, bias=bias))
 
 
 @composition(example((3,), (3,)), example((3, 2), (3, 2), axis=0), tensorflow=TensorFlow("Cross"))

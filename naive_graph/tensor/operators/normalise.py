@@ -16,6 +16,7 @@ from ..base import TensorNode
 from ..index import canonicalize_axes, canonicalize_axis
 from ..nodes import OpType
 from ..slicing import gather_axis, reshape
+from ..sliding import find_channel_axis
 from .examples import example
 from .families import map_entries
 from .mapping import Attribute, Fixed, Input, Onnx, TensorFlow, to_bool, to_scalar
@@ -37,21 +38,6 @@ def standardize(x: TensorNode, axes: list[int], epsilon: float) -> TensorNode:
 
 def _inverse_std(variance: TensorNode, epsilon: float) -> TensorNode:
     return map_entries(lambda v: reciprocal(sqrt(v + epsilon)), variance)
-
-
-def _find_channel_axis(x: TensorNode, data_format: str, least: int, **vectors: TensorNode | None) -> int:
-    """The channel axis: the last (NHWC), or the one after the batch (NCHW).
-
-    Raises ShapeError if x has fewer axes than `least`, or if one of the vectors has not a number for each channel.
-    """
-    if x.rank < least:
-        raise ShapeError(f"x has shape {x.shape}. It takes {least} axes at least: a batch, and channels.")
-    axis = x.rank - 1 if data_format == "NHWC" else 1
-    for name, vector in vectors.items():
-        if vector is not None and vector.shape != (x.shape[axis],):
-            channels = f"{x.shape[axis]} channels (axis {axis} of {x.shape})"
-            raise ShapeError(f"{name} of shape {vector.shape} needs a number for each of {channels}.")
-    return axis
 
 
 @tensor_operator(
@@ -80,7 +66,7 @@ def batch_norm(
 
     training: mean and variance are those of the batch (the variance over N, not N - 1).
     """
-    axis = _find_channel_axis(x, data_format, 2, scale=scale, bias=bias, mean=mean, variance=variance)
+    axis = find_channel_axis(x, data_format, 2, scale=scale, bias=bias, mean=mean, variance=variance)
     if training:
         y = standardize(x, [other for other in range(x.rank) if other != axis], epsilon)
     elif mean is None or variance is None:
@@ -132,7 +118,7 @@ def instance_norm(
     x: Tensor, scale: Maybe = None, bias: Maybe = None, epsilon: Least0 = 1e-5, data_format: Layout = "NHWC"
 ) -> Any:
     """Each channel of each sample normalised by itself. Source: Ulyanov et al., 2016."""
-    channel_axis = _find_channel_axis(x, data_format, 3, scale=scale, bias=bias)
+    channel_axis = find_channel_axis(x, data_format, 3, scale=scale, bias=bias)
     y = standardize(x, [axis for axis in range(1, x.rank) if axis != channel_axis], epsilon)
     return scale_and_shift(y, scale, bias, channel_axis)
 
@@ -151,7 +137,7 @@ def group_norm(
     data_format: Layout = "NHWC",
 ) -> Any:
     """Channels normalised together in groups, sample by sample. Source: Wu & He, 2018."""
-    channel_axis = _find_channel_axis(x, data_format, 3, scale=scale, bias=bias)
+    channel_axis = find_channel_axis(x, data_format, 3, scale=scale, bias=bias)
     before, channels, after = x.shape[:channel_axis], x.shape[channel_axis], x.shape[channel_axis + 1 :]
     if channels % groups:
         raise ShapeError(f"groups={groups} does not divide {channels} channels.")
@@ -192,7 +178,7 @@ def local_response_norm(
     x: Tensor, size: Size, alpha: float = 1e-4, beta: float = 0.75, bias: float = 1.0, data_format: Layout = "NHWC"
 ) -> Any:
     """x / (bias + alpha / size * sum of squares over the neighbouring channels)**beta. Source: Krizhevsky, 2012."""
-    channel_axis = _find_channel_axis(x, data_format, 2)
+    channel_axis = find_channel_axis(x, data_format, 2)
     neighbours = gather_axis(square(x), channel_axis, (x.shape[channel_axis], size), (1, 1), -((size - 1) // 2))
     squares = reductions_api.sum(neighbours, channel_axis + 1)
     return map_entries(lambda x, s: x * pow(bias + alpha / size * s, -beta), x, squares)
