@@ -88,10 +88,11 @@ class BulkWriter:
 
     def replace_codes(self, rows: Rows) -> Rows:
         """The rows with structural zeros and ones replaced by Constants."""
-        for code, value in ((ZERO, 0.0), (ONE, 1.0)):
-            if (rows == code).any():
-                rows = np.where(rows == code, self.constant(value), rows)
-        return rows
+        return self.replace_code(self.replace_code(rows, ZERO, 0.0), ONE, 1.0)
+
+    def replace_code(self, rows: Rows, code: int, value: float) -> Rows:
+        is_code = rows == code
+        return np.where(is_code, self.constant(value), rows) if is_code.any() else rows
 
     def apply(self, rule: Rule, *operands: Rows) -> Rows:
         """Add one node of a rule for each entry. operands: arrays of rows of one length (or of length 1)."""
@@ -114,8 +115,7 @@ class BulkWriter:
 
     def add_or_subtract(self, rule: Rule, left: Rows, right: Rows) -> Rows:
         """left + right or left - right, entry by entry; structural zeros are folded without a node."""
-        left, right = (np.where(rows == ONE, self.constant(1.0), rows) if (rows == ONE).any() else rows
-                       for rows in (left, right))  # fmt: skip
+        left, right = (self.replace_code(rows, ONE, 1.0) for rows in (left, right))
         result = np.where(right == ZERO, left, right)
         if rule is SUB:
             result = self._apply_where(result, (left == ZERO) & (right != ZERO), NEG, right)
@@ -134,7 +134,7 @@ class BulkWriter:
         """One n-ary sum for each line of a 2-D array of rows; structural zeros are left out."""
         if table.shape[1] == 1:
             return table[:, 0]
-        table = np.where(table == ONE, self.constant(1.0), table) if (table == ONE).any() else table
+        table = self.replace_code(table, ONE, 1.0)
         present = table != ZERO
         counts = present.sum(1)
         if (counts == table.shape[1]).all():

@@ -199,7 +199,6 @@ WHOLES = Kind("a list of whole numbers", to_ints)
 KNOWN = Kind(
     "an array of whole numbers that is known when the node is built", lambda value: _index_array(require_known(value))
 )
-PADDING = Kind('"VALID", "SAME", "SAME_LOWER", a number, or [top, left, bottom, right]', _padding)
 
 PLAIN: dict[Any, Kind] = {float: REAL, int: WHOLE, bool: FLAG, str: TEXT, float | None: REAL | None}
 
@@ -214,7 +213,7 @@ MaybeSize = Annotated[Any, int_from(1) | None]
 Count = Annotated[int, int_from(0)]
 Pair = Annotated[Any, int_tuple(2, 1)]
 MaybePair = Annotated[Any, int_tuple(2, 1) | None]
-Padding = Annotated[Any, PADDING]
+Padding = Annotated[Any, Kind('"VALID", "SAME", "SAME_LOWER", a number, or [top, left, bottom, right]', _padding)]
 Layout = Annotated[str, one_of("NHWC", "NCHW")]
 Wholes = Annotated[Any, WHOLES]
 MaybeWholes = Annotated[Any, WHOLES | None]

@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 from uuid import uuid4
 
 from ...core.number import shortened
-from ...errors import EngineError, EngineWarning, MissingToolError, NaiveGraphError
+from ...core.optional_deps import door
+from ...errors import EngineError, EngineWarning, NaiveGraphError
 from .engine import DAGExecutionEngine, TaskBar, TaskRun
 from .graph import TaskGraph
 from .serialization import serialize
@@ -211,9 +212,7 @@ def explain_lost_workers(failure: type[NaiveGraphError]) -> Iterator[None]:
 
 
 def _threaded_get() -> Get:
-    try:
+    with door("A DaskEngine needs", "dask"):
         from dask.threaded import get
-    except ImportError:
-        raise MissingToolError('A DaskEngine needs Dask: pip install "naive-graph[dask]".') from None
     threads: Get = get
     return threads
