@@ -230,7 +230,6 @@ def renumber(labels: Iterable[Any], number: Mapping[Any, int]) -> Ids:
     return tuple(ids)
 
 
-@lru_cache(maxsize=4096)
 def transform_adjoint(index: TransformIndex, h: Ids = ()) -> TransformIndex:
     """The vjp of a transform: its index arrays swapped, so sums become broadcasts and broadcasts become sums.
 
@@ -267,12 +266,10 @@ def product_adjoint(index: LinearIndex, side: int, h: Ids = ()) -> LinearIndex:
     return LinearIndex(relabel(target) + h, relabel(index.dst) + h, relabel(other))
 
 
-@lru_cache(maxsize=4096)
 def transform_tangent(index: TransformIndex, h: Ids = ()) -> TransformIndex:
     return TransformIndex(index.dst + h, index.src + h)
 
 
-@lru_cache(maxsize=4096)
 def sum_tangent(index: LinearIndex, h: Ids = ()) -> LinearIndex:
     return LinearIndex(*(ids + h for ids in index))
 
@@ -282,7 +279,6 @@ def one_sided_tangent(index: LinearIndex, side: int, h: Ids = ()) -> TransformIn
     return transform_adjoint(sum_adjoint(index, side, h))
 
 
-@lru_cache(maxsize=4096)
 def product_tangent(index: LinearIndex, side: int, h: Ids = ()) -> LinearIndex:
     """One term of a product's jvp: the source on `side` is replaced by its tangent, with indices H appended."""
     left, right = (ids + h if position == side else ids for position, ids in enumerate(index[1:]))
