@@ -145,9 +145,8 @@ def _make_network(
             return
         streams = Streams(str(result), str(data), str(labels))
         streams = streams if len(set(streams)) == 3 else Streams()  # equal names were reported above
-        flow = expand_layers(
-            connect_layers(layers, values["input_shape"]), streams.data, streams.labels, streams.result
-        )
+        placed = connect_layers(layers, values["input_shape"])
+        flow = expand_layers(placed, streams.data, streams.labels, streams.result)
         schedule(flow, batch_size=values["batch_size"])  # raises if it does not fit a pipeline
         with warnings.catch_warnings():
             if parsed.mistakes:
