@@ -422,7 +422,7 @@ def test_a_teachers_own_notebook_is_a_lesson_too(course):
         (1, ["grade", "nowhere/submitted"], "no nowhere/course.toml"),
         (2, ["grade", "elsewhere"], "is not called submitted"),
         (2, ["new", "other", "99"], "no lesson '99'. There are: 02_small"),
-        (1, ["new", "course/course.toml"], "course/course.toml is a file. Give a folder"),
+        (1, ["new", "course/course.toml"], "'course/course.toml': File exists"),
         (1, ["new", "course", "02"], "course/course.toml is there already"),
     ],
 )
