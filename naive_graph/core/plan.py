@@ -36,9 +36,7 @@ class Plan:
         begins, flat = adjacency.begins, adjacency.flat
         rows = adjacency.ancestors(targets) if targets else adjacency.live_rows()
         degrees = {row: begins[row + 1] - begins[row] for row in rows}
-        consumers: dict[int, list[int]] = {row: [] for row in rows}
-        for source, target in adjacency.edges(rows):
-            consumers[source].append(target)
+        consumers = adjacency.consumers(rows)
         order = sort_topologically(rows, degrees, consumers)
         if len(order) < len(rows):
             raise GraphCycleError(_cycle_message(tables, sorted({*rows}.difference(order))))

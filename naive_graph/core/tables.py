@@ -16,7 +16,8 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right, insort_left, insort_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from itertools import accumulate, compress
 from operator import itemgetter
 from typing import Any
@@ -149,14 +150,7 @@ class Tables(Storage):
 
     def consumers(self, row: int) -> list[int]:
         """The rows that `row` feeds, in the order the edges were drawn; absorbed rows do not count."""
-        starts, targets = self._derive_cached("consumers", self._group_consumers)
-        return list(targets[starts[row] : starts[row + 1]])
-
-    def _group_consumers(self) -> tuple[array[int], array[int]]:
-        adjacency = self.adjacency
-        rows = adjacency.live_rows()
-        sources = [source for source, _ in adjacency.edges(rows)]
-        return group_by_key(sources, [target for _, target in adjacency.edges(rows)], len(adjacency.live))
+        return list(self.adjacency.live_consumers.get(row, ()))
 
     def is_absorbed(self, row: int) -> bool:
         return not self.adjacency.live[row]
@@ -164,16 +158,12 @@ class Tables(Storage):
     @property
     def adjacency(self) -> Adjacency:
         """The operands of every row, as the tables are now."""
-        adjacency: Adjacency = self._derive_cached("adjacency", lambda: Adjacency(self))
-        return adjacency
-
-    def _derive_cached(self, name: str, make: Callable[[], Any]) -> Any:
-        """The result of `make`, cached under `name` until the tables change."""
         with LOCK:
             cache = self.cache  # any change of the tables replaces it by an empty one
-            if name not in cache:
-                cache[name] = make()
-            return cache[name]
+            if "adjacency" not in cache:
+                cache["adjacency"] = Adjacency(self)
+            adjacency: Adjacency = cache["adjacency"]
+            return adjacency
 
 
 class Adjacency:
@@ -237,6 +227,17 @@ class Adjacency:
             for operand in ([source] if source >= 0 else self.operands(~source))
         )
 
+    def consumers(self, rows: Sequence[int]) -> dict[int, list[int]]:
+        """The consumers of each row among these (in ascending order), in the order in which the edges were drawn."""
+        consumers: dict[int, list[int]] = {row: [] for row in rows}
+        for source, target in self.edges(rows):
+            consumers[source].append(target)
+        return consumers
+
+    @cached_property
+    def live_consumers(self) -> dict[int, list[int]]:
+        return self.consumers(self.live_rows())
+
     def absorptions(self, rows: Iterable[int]) -> list[Absorbed]:
         """Absorptions by `rows`, and by the rows that these absorbed in turn, newest first."""
         reached = set(rows)
@@ -251,16 +252,3 @@ class Adjacency:
         """The row that this one absorbed, whose operands are its first; None if it absorbed none."""
         index = bisect_left(self.absorbers, row)
         return self.absorbed[index] if row in self.absorbers[index : index + 1] else None
-
-
-def group_by_key(keys: Sequence[int], items: Sequence[int], size: int) -> tuple[array[int], array[int]]:
-    """Group items by key (CSR layout), in order: those of key k are items[starts[k]:starts[k+1]].
-
-    >>> group_by_key([1, 0, 1], [7, 8, 9], 2)
-    (array('i', [0, 1, 3]), array('i', [8, 7, 9]))
-    """
-    counts = [0] * (size + 1)
-    for key in keys:
-        counts[key + 1] += 1
-    order = sorted(range(len(keys)), key=keys.__getitem__)  # stable, and fast on keys that are already sorted
-    return array("i", accumulate(counts)), array("i", map(items.__getitem__, order))

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from naive_graph import Constant, Graph, PlaceHolder, Variable, scope
 from naive_graph.core.origin import Origin
 from naive_graph.core.rules import RULES
-from naive_graph.core.tables import CONSTANT, NEVER, PLACEHOLDER, VARIABLE, Tables, group_by_key
+from naive_graph.core.tables import CONSTANT, NEVER, PLACEHOLDER, VARIABLE, Tables
 from naive_graph.core.waiting import NewRows
 from naive_graph.errors import StaleNodeError
 from naive_graph.graph.node_factory import CURRENT
@@ -84,9 +84,8 @@ def test_an_absorbers_edges_are_its_own_and_those_it_took_over():
     a, b, c = Variable(1.0), Variable(2.0), Variable(3.0)
     total = a + b + c
     tables = total.tables
-    assert (
-        tables.operands(4) == [0, 1, 2] and tables.adjacency.live_rows() == [0, 1, 2, 4] and tables.in_degrees[4] == 3
-    )
+    assert (tables.operands(4), tables.in_degrees[4]) == ([0, 1, 2], 3)
+    assert tables.adjacency.live_rows() == [0, 1, 2, 4]
     assert list(tables.adjacency.edges([4])) == [(0, 4), (1, 4), (2, 4)]
     assert tables.adjacency.absorptions([4]) == [(4, 3, [0, 1, 2], 2)] and len(tables.sources) == 4
 
@@ -172,12 +171,3 @@ def test_closed_tables_are_empty_and_say_why():
     assert (len(tables), tables.closed) == (0, "was cleared")
     with pytest.raises(StaleNodeError, match="The graph was cleared while it was worked on"):
         len(tables.sources)
-
-
-def test_what_is_packed_keeps_its_order_within_a_key():
-    starts, items = group_by_key([2, 0, 2, 0, 2], [10, 11, 12, 13, 14], 4)
-    assert (list(starts), list(items)) == ([0, 2, 2, 5, 5], [11, 13, 10, 12, 14])
-
-
-def test_nothing_packed_is_nothing():
-    assert [list(column) for column in group_by_key([], [], 2)] == [[0, 0, 0], []]
