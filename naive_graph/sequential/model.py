@@ -304,7 +304,7 @@ def expand(network: Network, decompose: bool = False, grain: int = 1) -> Dataflo
 def _measure_partition(network: Network, verbose: bool) -> Partition:
     """Partition the operators among workers, by costs measured now."""
     count = max(1, min(cpu_count() or 1, network.batch_size - 1))
-    partition, _ = measure_and_partition(network, count)
+    partition = measure_and_partition(network, count)
     if len(partition.parts) == 1 and verbose:
         print(
             "One worker alone is as fast as several here, so one runs. partition= divides all the same.",

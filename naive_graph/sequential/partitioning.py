@@ -14,7 +14,7 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
@@ -174,16 +174,14 @@ def partition(flow: Dataflow, workers: int, costs: Costs) -> Partition:
     )
 
 
-def measure_and_partition(network: Network, workers: int, allow_fewer: bool = True) -> tuple[Partition, Costs]:
-    """Partition a network for fast training, by costs that are measured now; return the partition and the costs.
+def measure_and_partition(network: Network, workers: int) -> Partition:
+    """Partition a network for fast training, by costs that are measured now.
 
     `network.blocks` is set so that groups pass in enough blocks to keep all workers busy with two groups under way.
-    allow_fewer: use fewer workers if those are faster.
     """
     network.blocks = max(1, -(-workers // 2))
     flow = split_large_operators(network, workers)
-    costs = measure_costs(network, flow, 3)
-    return partition(flow, workers, costs if allow_fewer else replace(costs, lock=0.0)), costs
+    return partition(flow, workers, measure_costs(network, flow, 3))
 
 
 def split_large_operators(network: Network, workers: int) -> Dataflow:

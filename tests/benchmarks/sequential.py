@@ -36,10 +36,10 @@ import numpy as np
 from pipeline_simulator import curves, simulate, table
 
 from naive_graph import Sequential
-from naive_graph.sequential import Activation, Conv2D, Dense, MaxPooling2D, expand, partition
+from naive_graph.sequential import Activation, Conv2D, Dense, MaxPooling2D, expand
 from naive_graph.sequential import workers as on_workers
 from naive_graph.sequential.on_dask import on_dask
-from naive_graph.sequential.partitioning import measure_and_partition, measure_costs
+from naive_graph.sequential.partitioning import measure_costs, partition, split_large_operators
 from naive_graph.sequential.weight_staleness import doubled, in_series
 from naive_graph.sequential.workers import PipelineWorker, in_threads
 from naive_graph.views import gantt
@@ -153,7 +153,10 @@ def beside_prediction(counts, plot):
         measured_ones = []
         for kind in ("threads", "Dask"):
             for count in counts:
-                chosen, costs = measure_and_partition(model, count, allow_fewer=False)
+                model.blocks = max(1, -(-count // 2))  # as a fit does
+                flow = split_large_operators(model, count)
+                costs = measure_costs(model, flow, 3)
+                chosen = partition(flow, count, replace(costs, lock=0.0))  # no fewer workers
                 spread = replace(chosen, seconds=[each * stretch(costs, chosen) for each in chosen.seconds])
                 took, busy, serial = beside_a_fit(model, kind, chosen, x, y)
                 said = len(x) * serial / simulate(model, chosen.flow, spread, costs, len(x)).seconds
