@@ -222,8 +222,13 @@ def in_threads(
     workers = [PipelineWorker(shared, number, names, timed) for number, names in enumerate(parts)]
     with interrupts_to(shared.interrupt), ThreadPoolExecutor(len(workers)) as pool:
         runs = [pool.submit(worker.run) for worker in workers]
-        while wait(runs, PATIENCE).not_done:
-            shared.failed = shared.failed or any(run.done() and run.exception() for run in runs)
+        try:
+            while wait(runs, PATIENCE).not_done:
+                if any(run.done() and run.exception() for run in runs):
+                    shared.failed = True
+        except BaseException:  # raised by a signal's handler: the pool waits for the workers, which stop
+            shared.failed = True
+            raise
     for error in (run.exception() for run in runs):
         if error is not None and not isinstance(error, WorkerStopped):
             raise error
