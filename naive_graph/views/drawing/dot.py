@@ -47,7 +47,8 @@ def statements(scene: Scene, direction: str, flat: bool = False) -> Iterator[str
     for arrow in scene.arrows:
         if arrow.label:
             around_both = tuple(name for name in scopes[arrow.source] if name in scopes[arrow.target])
-            lines.append((around_both, _label_statement(arrow)))
+            size = f"width={(text_width(arrow.label) + 6) / INCH:.3f} height={LINE / INCH:.3f}"
+            lines.append((around_both, f"{quote_label([ON + arrow.id])} [{size}]"))
     yield from _in_clusters(lines, lambda name: _cluster_label(scene.scope_names[name], direction))
     if any(box.layer is not None for box in scene.boxes):
         yield from _rank_statements(scene)
@@ -117,11 +118,6 @@ def _box_statement(box: Box, ports: int, flat: bool) -> str:
     if ports:  # a record of one field for each operand, so that arrows arrive in the order of the operands
         facts += f' shape=record label="{"|".join(f"<{port}>" for port in range(ports))}"'
     return f"{quote_label([box.id])} [{facts}]"
-
-
-def _label_statement(arrow: Arrow) -> str:
-    facts = f"width={(text_width(arrow.label) + 6) / INCH:.3f} height={LINE / INCH:.3f}"
-    return f"{quote_label([ON + arrow.id])} [{facts}]"
 
 
 def _cluster_title(scene: Scene, name: str) -> str:

@@ -198,13 +198,6 @@ def readable_scene(rows: Sequence[int], results: Sequence[int], options: DrawOpt
     return scene(tables, rows, results, replace(options, fold=False) if few else replace(options, most=SCREENFUL))
 
 
-def too_large(count: int) -> DrawingError:
-    return DrawingError(
-        f"This graph has {count:,} nodes, and a picture tells something of up to {LARGEST:,}. Draw the part nearest "
-        "a node with draw(node, most=100), or a smaller case of the same program."
-    )
-
-
 def _is_tensor(what: Any) -> bool:
     """Whether these are tensors: what computes by rules is a Node of the graph or a tensor."""
     first = what[0] if isinstance(what, (list, tuple)) and what else what
@@ -214,24 +207,20 @@ def _is_tensor(what: Any) -> bool:
 def _choose_rows(what: Any, absorbed: bool, most: int | None) -> tuple[list[int], list[int]]:
     """The rows to draw, and those among them that are results."""
     tables = CURRENT.tables
-    results: list[int] = []
-    if what is Graph:
-        if len(tables) > LARGEST:
-            raise too_large(len(tables))
-        rows = tables.adjacency.live_rows()
-    else:
-        is_single = isinstance(what, (Node, str)) or not isinstance(what, Iterable)
-        results = rows_of([what] if is_single else what, "draw")
-        if not results:
-            raise DrawingError("draw was given no nodes. Give it a node, a list of nodes, or Graph.")
-        if len(tables) > LARGEST:
-            near = nearest_first(results, tables.operands)
-            rows = sorted(islice(near, LARGEST + 1 if most is None else most))
-            if len(rows) > LARGEST:
-                raise too_large(len(tables))
-            if most is not None:
-                return rows, results
-        rows = tables.adjacency.ancestors(results)
+    is_single = isinstance(what, (Node, str)) or not isinstance(what, Iterable)
+    results = [] if what is Graph else rows_of([what] if is_single else what, "draw")
+    if not results and what is not Graph:
+        raise DrawingError("draw was given no nodes. Give it a node, a list of nodes, or Graph.")
+    if len(tables) > LARGEST:
+        near = sorted(islice(nearest_first(results, tables.operands), LARGEST + 1 if most is None else most))
+        if what is Graph or len(near) > LARGEST:
+            raise DrawingError(
+                f"This graph has {len(tables):,} nodes, and a picture tells something of up to {LARGEST:,}. Draw the "
+                "part nearest a node with draw(node, most=100), or a smaller case of the same program."
+            )
+        if most is not None:
+            return near, results
+    rows = tables.adjacency.live_rows() if what is Graph else tables.adjacency.ancestors(results)
     # A named node is drawn, even if a longer sum or product absorbed it.
     merged = {row for _, row, _, _ in tables.adjacency.absorptions(rows) if absorbed or tables.name(row)}
     rows = sorted({*rows, *merged})
