@@ -69,12 +69,12 @@ def flow_scene(flow: Any, options: DrawOptions) -> Scene:
             f"The dataflow has {len(box_names):,} boxes, and up to {options.most or READABLE} are drawn. "
             "Fold splitjoins with fold=True, take a larger grain, or ask for more with most=..."
         )
-    open_splitjoins = {_splitjoin_of(name) for name in flow.operators if "." in name} - folded
     for name in box_names:
-        scope = (f"scope-{_splitjoin_of(name)}",) if _splitjoin_of(name) in open_splitjoins else ()
+        scope = (f"scope-{_splitjoin_of(name)}",) if "." in name else ()  # that of an open splitjoin
         members = [part for part, box in box_of.items() if box == name]
         boxes.append(_operator_box(flow, name, members, scope))
-    scope_names = {f"scope-{open_one}": visible(open_one) for open_one in open_splitjoins}
+    open_splitjoins = [_splitjoin_of(name) for name in box_names if "." in name]
+    scope_names = {f"scope-{splitjoin}": visible(splitjoin) for splitjoin in open_splitjoins}
     for stream in flow.streams.values():
         ends = box_of.get(stream.writer, f"in-{stream.name}"), box_of.get(stream.reader, f"out-{stream.name}")
         outside = [end for end in ends if end not in box_names]

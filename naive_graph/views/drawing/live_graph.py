@@ -64,8 +64,7 @@ def make_live_graph(tables: Tables, results: Sequence[int], **wishes: bool) -> L
     try:
         plan = plan_for(tables, results)
         named = [row for _, row, _, _ in plan.absorbed if tables.name(row)]  # absorbed nodes with a name are drawn
-        if named:
-            plan = plan_for(tables, [*results, *named])
+        plan = plan_for(tables, [*results, *named])
     except NaiveGraphError:
         return None
     if len(plan) > MOST_ALIVE or not plan.complete:
@@ -81,14 +80,13 @@ def make_live_graph(tables: Tables, results: Sequence[int], **wishes: bool) -> L
     differentiated = [row for row in results if not tables.grads_are_zero and tables.grad(row) == 1.0]
     targets = [step_of[row] for row in dict.fromkeys(differentiated or results)]
     names = names_of(tables, plan.rows)
-    leaves = [step for step, rule in enumerate(plan.rules) if rule is None]
-    kinds = list(map(tables.kind, plan.rows))
+    leaves, kinds = plan.leaves(), list(map(tables.kind, plan.rows))
     types = list(dict.fromkeys(kinds))
-    backs = [step - operand for step in range(len(plan)) for operand in plan.operands(step)]
     facts = {
         "gaps": [row - before for before, row in pairwise([0, *plan.rows])],
         "counts": [end - start for start, end in pairwise(plan.starts)],
-        "backs": backs,  # how far before a step its operands stand
+        # How far before a step its operands stand.
+        "backs": [step - operand for step in range(len(plan)) for operand in plan.operands(step)],
         "types": types,
         "kinds": list(map(types.index, kinds)),
         "given": {step: _to_json_number(tables.value(plan.rows[step])) for step in leaves},

@@ -42,8 +42,7 @@ def svg_to_pdf(svg: str) -> bytes:
         plain = re.sub(r"<text (?=[^<]*[\u2e80-\U0010ffff])", f'<text font-family="{other}" ', plain)
     if not _register_font_with_cairo():
         plain = plain.replace(OWN_FONT, "Arial")  # systems without fontconfig have it
-    made: bytes = cairosvg.svg2pdf(bytestring=plain.encode())
-    return made
+    return bytes(cairosvg.svg2pdf(bytestring=plain.encode()))
 
 
 @cache
@@ -75,7 +74,7 @@ def _render_png(svg: str, zoom: float = 1.0, use_system_fonts: bool = False) -> 
     with door("A PNG needs", "draw"):
         import resvg_py
     wide = re.search(r'<svg [^>]*?width="(\d+)"', svg)
-    png_bytes: bytes = resvg_py.svg_to_bytes(
+    made = resvg_py.svg_to_bytes(
         svg_string=strip_style(svg),
         font_files=[str(FONT_FILE)],
         skip_system_fonts=not use_system_fonts,
@@ -83,7 +82,7 @@ def _render_png(svg: str, zoom: float = 1.0, use_system_fonts: bool = False) -> 
         sans_serif_family=OWN_FONT,
         width=round(int(wide[1]) * zoom) if wide else None,
     )
-    return bytes(png_bytes)
+    return bytes(made)
 
 
 @cache

@@ -130,10 +130,8 @@ class DrawOptions:
 def check_options(direction: str | None, title: str, most: int | None) -> None:
     """Raise DrawingError for an invalid direction, title or number of boxes."""
     if direction is not None and direction not in DIRECTIONS:
-        ways = ", ".join(DIRECTIONS)
-        raise DrawingError(
-            f"A picture runs in direction {ways}, or None for what fits best, not {shortened(direction)}."
-        )
+        ways = f"{', '.join(DIRECTIONS)}, or None for what fits best"
+        raise DrawingError(f"A picture runs in direction {ways}, not {shortened(direction)}.")
     if most is not None and (not isinstance(most, int) or isinstance(most, bool) or most < 1):
         raise DrawingError(f"most is a number of boxes of at least 1, not {shortened(most)}.")
     if not isinstance(title, str):
