@@ -41,20 +41,13 @@ MOST_LANES = 2  # of the samples' numbers that are written in a leaf
 def draw_plan(
     backend: CompiledBackend, after: str, direction: str | None = None, title: str = "", most: int | None = None
 ) -> Picture:
-    """Draw the plan of a compiled program as it is after the named pass. The other arguments are those of `draw`."""
-    check_options(direction, title, most)
-    stage = [stage for stage in backend.stages() if stage.name == after][-1]
-    new_scene = plan_scene(stage, backend.tables, _result_labels(backend, stage), most)
-    new_scene.title = visible(title, most=120)
-    return Picture(new_scene, direction, name=f"The plan after {after}")
+    """Draw the plan of a compiled program as it is after the named pass: a box for each row that a result depends on.
 
-
-def plan_scene(stage: PassResult, tables: Tables, labels: dict[int, str], most: int | None = None) -> Scene:
-    """Describe a plan: the rows that its results depend on, the nearest of them if they are too many.
-
-    labels: what the results are called, by row.
+    Of too many rows the nearest are drawn. The other arguments are those of `draw`.
     """
-    ir = stage.ir
+    check_options(direction, title, most)
+    tables, stage = backend.tables, [stage for stage in backend.stages() if stage.name == after][-1]
+    ir, labels = stage.ir, _result_labels(backend, stage)
     assert ir is not None  # `CompiledBackend.stages` makes it again where it was not kept
     needed = list(nearest_first(stage.results, lambda row: (operand for operand in ir.of(row) if operand != NONE)))
     rows = sorted(needed if len(needed) <= (most or READABLE) else needed[: most or NEAREST])
@@ -64,7 +57,8 @@ def plan_scene(stage: PassResult, tables: Tables, labels: dict[int, str], most: 
     arrows = list(chain.from_iterable(_row_arrows(ir, row, {*rows}) for row in rows))
     frames = {f"samples-{group}": _format_sample_count(count) for group, count in enumerate(ir.samples[1:], 1)}
     caption = _caption(len(ir), len(needed), len(rows), most)
-    return Scene(boxes + stub_boxes(boxes, arrows), arrows, frames, caption)
+    new_scene = Scene(boxes + stub_boxes(boxes, arrows), arrows, frames, caption, visible(title, most=120))
+    return Picture(new_scene, direction, name=f"The plan after {after}")
 
 
 def _caption(rows: int, needed: int, drawn: int, most: int | None) -> str:
