@@ -328,6 +328,19 @@ def test_a_loop_is_drawn_once_with_its_count_and_no_arrow_in_a_circle(make):
     assert all(any(arrow.label == "at first" for arrow in scene.arrows if arrow.target == each) for each in carried)
 
 
+def test_an_operator_that_was_made_before_the_loop_that_feeds_it_is_drawn():
+    last = Operator("add")
+    for node in (chain(60), Variable(2.0)):
+        node.build_edge(last)
+    scene = draw(last).scene
+    boxes = {box.lines[0]: box.id for box in scene.boxes}
+    assert [*scene.scope_names.values()] == ["60 times: the last is shown"]
+    assert {arrow.source for arrow in scene.arrows if arrow.target == boxes["+"]} == {
+        boxes["sin (to the next step)"],
+        "row-62",
+    }
+
+
 def newton(count):
     a, x = Variable(2.0, name="a"), Variable(1.0, name="x")
     for _ in range(count):

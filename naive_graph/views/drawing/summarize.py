@@ -52,8 +52,8 @@ def summarize(parts: list[SummaryPart], most: int) -> tuple[list[SummaryPart], C
     counts: list[int] = []
     while True:
         classes = equivalence_classes(parts, most)
-        if classes is not None:
-            return None if _has_cycle(parts, classes) else (parts, classes, counts)
+        if classes is not None and not _has_cycle(parts, classes):
+            return parts, classes, counts
         loop = _longest_loop(parts)
         if loop is None:
             return None
@@ -66,7 +66,7 @@ def equivalence_classes(parts: Sequence[SummaryPart], most: int) -> Classes | No
     """The equivalence class of each part, by partition refinement; None if there are more than `most`.
 
     Starting from the parts' keys, classes are split until the sources of all members of a class have the same classes.
-    If that gives too many classes, the last partition with at most `most` is taken, if its graph has no cycle.
+    If that gives too many classes, the last partition with at most `most` is taken.
     """
     consumers: list[list[int]] = [[] for _ in parts]
     for index, part in enumerate(parts):
@@ -83,9 +83,7 @@ def equivalence_classes(parts: Sequence[SummaryPart], most: int) -> Classes | No
             neighbour_classes = {classes[neighbour] for neighbour in (*neighbours, *part.also)}
             keys.append((classes[index], bool(part.sources), tuple(sorted(neighbour_classes))))
         classes = _number_keys(keys)
-    if count <= most:
-        return classes
-    return None if best is None or _has_cycle(parts, best) else best
+    return classes if count <= most else best
 
 
 def count_arrows(parts: Sequence[SummaryPart], classes: Classes) -> Counter[tuple[int, int]]:
@@ -222,8 +220,8 @@ def roll_loop(parts: Sequence[SummaryPart], start: int, period: int, count: int,
     for slot_offset, lag in carried:
         sources = [*dict.fromkeys(initial_sources[slot_offset, lag])]
         carried_parts.append(replace(body[slot_offset], sources=sources, also=[], lag=lag, hands_on=False))
-    after = [
+    others = [  # a folded scope that stands before the loop may use what comes after it
         replace(part, sources=[*map(new_index, part.sources)], also=[*map(new_index, part.also)])
-        for part in parts[end:]
+        for part in (*parts[:start], *parts[end:])
     ]
-    return [*parts[:start], *carried_parts, *body, *after]
+    return [*others[:start], *carried_parts, *body, *others[start:]]
