@@ -62,7 +62,10 @@ class Elementwise(OperatorDef):
             return self.function(*operands, **properties)
         check_name(name)
         tensors = [operand if isinstance(operand, TensorNode) else as_tensor(operand) for operand in operands]
-        shape = self.result_shape(dict(zip(self.operand_names, tensors)))
+        try:
+            shape = broadcast_shape(*tensors)
+        except ShapeError as error:
+            raise self._prefix_with_name(error) from None
         first_serial = next(serials)  # every node that is built from here on belongs to this call
         label = name or names_in(CURRENT.tables).make_for_call(self.name)
         if all(tensor.shape == shape for tensor in tensors):
@@ -79,15 +82,6 @@ class Elementwise(OperatorDef):
         """Build the nonlinear node; the tensors are broadcast to one shape already."""
         function = _trace_function((self, *properties.values()), partial(self.function, **properties), len(tensors))
         return NonlinearNode(function, *tensors)
-
-    def result_shape(self, values: Mapping[str, Any]) -> Any:
-        tensors = [value for value in values.values() if isinstance(value, TensorNode)]
-        if all(tensor.shape == tensors[0].shape for tensor in tensors):
-            return tensors[0].shape
-        try:
-            return broadcast_shape(*tensors)
-        except ShapeError as error:
-            raise self._prefix_with_name(error) from None
 
 
 class RuleOperator(Elementwise):
