@@ -83,6 +83,16 @@ def test_a_walk_that_runs_away_is_stopped_and_named():
     assert highest < 1000  # or it hides the heights of the others
 
 
+def test_a_film_draws_the_ground_once(tmp_path, monkeypatch):
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    drawn = []
+    whole = FigureCanvasAgg.draw
+    monkeypatch.setattr(FigureCanvasAgg, "draw", lambda self: drawn.append(whole(self)))
+    compare(f="ravine", steps=20).animate(tmp_path / "walks.gif", frames=10)
+    assert len(drawn) == 1
+
+
 def test_a_film_is_a_gif_with_its_frames(tmp_path):
     image = pytest.importorskip("PIL.Image")
     path = compare(f="ravine", steps=20).animate(tmp_path / "walks.gif", frames=4)

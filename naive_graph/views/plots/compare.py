@@ -138,7 +138,7 @@ class Comparison:
                     height.set_data(*zip(*enumerate(path.heights[: moment + 1])))
                 title.set_text(f"step {moment}")
 
-            write_film(target, figure, choose_frames(longest, frames), show)
+            write_film(target, figure, [*walks, *heights, title], choose_frames(longest, frames), show)
         return target
 
     def _draw_panels(self, figsize: tuple[float, float] | None = None) -> tuple[Plot, list[Any], list[Any]]:
