@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 
-from naive_graph.engines.compiled.operators import Shape, kernels
+from naive_graph.engines.compiled.operators import kernels
 from naive_graph.engines.llvm.compile import compiled
 from naive_graph.engines.llvm.functions import LANES, Module
 
@@ -36,7 +36,7 @@ def one_by_one(rule, arity):
 
 @cache
 def _run(rule, arity):
-    code = kernels(Shape(rule.number, arity))
+    code = kernels(rule.number, arity)
     function = SIGNATURE(code.address("run"))
     function.kept = code
     return function

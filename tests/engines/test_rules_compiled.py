@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from naive_graph.core.catalogue import BUILT_IN
 from naive_graph.core.rules import BY_NUMBER, RULES
-from naive_graph.engines.compiled.operators import Shape, kernels
+from naive_graph.engines.compiled.operators import kernels
 from naive_graph.engines.llvm.functions import LANES
 from naive_graph.engines.llvm.mathematics import LARGEST_ANGLE
 
@@ -103,7 +103,7 @@ def test_the_nasty_numbers_in_all_pairs_give_the_references(name, arity):
 
 @of_each_rule
 def test_a_row_alone_has_the_bits_of_a_row_in_a_register(name, arity):
-    code, place = kernels(Shape(RULES[name].number, arity)), len(NASTY)
+    code, place = kernels(RULES[name].number, arity), len(NASTY)
     run, one = (OVER_ROWS(code.address(each)) for each in ("run", "one"))
     scalars = np.array(NASTY + [0.0] * (3 * place + LANES))
     numbers, found = scalars[:place], scalars[place : 4 * place].reshape(3, place)

@@ -194,7 +194,7 @@ class Generator:
         for part in self.sections:
             if part.group:
                 for index, step in enumerate(self.steps[part.stage, part.group]):
-                    for operand in self._read_by(step):
+                    for operand in operands_of(self.ir, step)[1]:
                         self.users[operand].add((part.stage, part.group, index))
                 continue
             for row in part.rows.tolist():
@@ -204,12 +204,6 @@ class Generator:
                         self.users[operand].add("slot")
         for row in (*self.wanted, *(row for group in self.group.values() for row in group.lines)):
             self.users[row].add("out")
-
-    def _read_by(self, step: Step) -> list[int]:
-        if isinstance(step, list):
-            return [operand for row in step for operand in self.ir.of(row)]
-        scalars = [*step.bias, *(w for line in step.weights for w in line)] if isinstance(step, DenseLayer) else []
-        return [*operands_of(step)[1], *scalars]
 
     def _slot(self, row: int) -> int:
         if row not in self.slots:
@@ -412,7 +406,7 @@ class Generator:
         """
         ends: dict[int, int] = {}
         for index, step in enumerate(steps):
-            for row in operands_of(step)[1] if not isinstance(step, list) else self._read_by(step):
+            for row in operands_of(self.ir, step)[1]:
                 ends[row] = index
         dying = defaultdict(list)
         for row, end in ends.items():
@@ -421,7 +415,7 @@ class Generator:
                 dying[end].append(row)
         calls = []
         for index, step in enumerate(steps):
-            for row in step if isinstance(step, list) else operands_of(step)[0]:
+            for row in operands_of(self.ir, step)[0]:
                 if self.groups[row] == section[1] and (
                     self.users[row] - {(*section, index)} or not isinstance(step, list)
                 ):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache as once
-from typing import Any, NamedTuple
+from typing import Any
 
 from ...core import ieee
 from ...core.catalogue import BUILT_IN
@@ -27,33 +27,24 @@ DECLARED = f"declare {VECTOR} {GATHER}(<{LANES} x ptr>, i32, <{LANES} x i1>, {VE
 EVERY_LANE = f"<{LANES} x i1> <{', '.join(['i1 true'] * LANES)}>"
 
 
-class Shape(NamedTuple):
-    """The key of a kernel: a rule's number, and the number of operands."""
-
-    kind: int
-    arity: int
-
-    def addresses(self) -> tuple[int, int]:
-        """The addresses of its kernels `run` (many rows) and `one` (a single row)."""
-        at = kernels(self).address
-        return at("run"), at("one")
-
-
 @once
-def kernels(shape: Shape) -> Library:
-    """The machine code of a shape. Raises NotCompilable if its rule cannot be compiled."""
-    is_ours = shape.kind < BUILT_IN or shape.kind == LARGEST
-    key = f"{sources()} {name_of(shape.kind)}{shape.arity}" if is_ours else None  # a learner's own rule may change
-    return compiled(lambda: text(shape), key=key, optimised=True)
+def kernels(kind: int, arity: int) -> Library:
+    """The kernels `run` (many rows) and `one` (a single row) of a rule, given by its number, with so many operands.
+
+    Raises NotCompilable if the rule cannot be compiled.
+    """
+    is_ours = kind < BUILT_IN or kind == LARGEST
+    key = f"{sources()} {name_of(kind)}{arity}" if is_ours else None  # a learner's own rule may change
+    return compiled(lambda: text(kind, arity), key=key, optimised=True)
 
 
-def text(shape: Shape) -> str:
-    """The LLVM IR of the kernels of a shape."""
+def text(kind: int, arity: int) -> str:
+    """The LLVM IR of these kernels."""
     module = Module(LANES)
     single = Module(1, module.declared, fast=True)
-    with compiling(BY_NUMBER[shape.kind : shape.kind + 1]):
-        of_vectors, of_numbers = (each.define("value", _value(shape), shape.arity) for each in (module, single))
-    kernels_text = _one(shape.arity, of_numbers), _run(shape.arity, of_vectors)
+    with compiling(BY_NUMBER[kind : kind + 1]):
+        of_vectors, of_numbers = (each.define("value", _value(kind), arity) for each in (module, single))
+    kernels_text = _one(arity, of_numbers), _run(arity, of_vectors)
     return "\n".join([DECLARED, link_modules(module, single), *kernels_text])
 
 
@@ -63,11 +54,11 @@ def largest_of() -> Callable[..., Any]:
     return lambda *xs: largest(xs)
 
 
-def _value(shape: Shape) -> Any:
+def _value(kind: int) -> Any:
     """The function that is traced: a rule's value."""
-    if shape.kind == LARGEST:  # a kind of row of the plan alone: the catalogue has no such rule
-        return lambda *xs: xs[0].writer.call(name_of(shape.kind), largest_of(), xs)
-    rule: Rule = BY_NUMBER[shape.kind]
+    if kind == LARGEST:  # a kind of row of the plan alone: the catalogue has no such rule
+        return lambda *xs: xs[0].writer.call(name_of(kind), largest_of(), xs)
+    rule: Rule = BY_NUMBER[kind]
     return lambda *xs: xs[0].writer.apply(rule, xs)
 
 

@@ -23,6 +23,7 @@ from ...core.optional_deps import defer_sigint
 from ...errors import StaleNodeError
 from ..llvm.compile import MOST, compiled, estimate_cost
 from ..llvm.functions import LANES
+from ..llvm.machine import addresses
 from ..passes.ir import IR, NONE, Lanes
 from . import kernels
 from .generator import Generator
@@ -157,8 +158,7 @@ class CompiledPlan(Runnable):
             packed += [self.lanes[number], self.out[first:], self.feeds[number], np.empty(group.totals * width)]
             packed += [count, width, middles[number] if self.halves else count, group.size]
         self.kept = packed  # keeps the arrays alive: the code has their addresses
-        numbers = [argument.ctypes.data if hasattr(argument, "ctypes") else argument for argument in packed]
-        self.arguments = np.array(numbers, np.int64)
+        self.arguments = np.array(addresses(packed), np.int64)
         self.packed = self.arguments.ctypes.data
         self.call = self._run_halves if self.halves else self._run
         self.samples = list(samples)

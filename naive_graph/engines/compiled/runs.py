@@ -16,11 +16,10 @@ import numpy as np
 
 from ...core.progress import progress
 from ..llvm.functions import LANES
-from ..llvm.machine import library_of, machine, packed
+from ..llvm.machine import addresses, library_of, machine
 from ..llvm.values import Floats, Ints, Longs, call_run
 from ..passes.ir import DOT, IR, NONE, Array, FedInput
-from . import kernels
-from .operators import Shape
+from . import kernels, operators
 from .plan import Runnable
 
 
@@ -45,8 +44,8 @@ class LevelRuns(Runnable):
         self.reach = int(self.loads[: len(loaded)].max(initial=-1)) + 1
         initial = {**ir.constants, one: 1.0}
         self.wanted, self.moved = (self.places[np.array([*rows, one])] for rows in (wanted, carried))
-        addresses = [address for shape in progress(self.shapes, label="kernels") for address in _addresses(*shape)]
-        self.table = np.array(addresses or [0], np.int64)
+        entries = [address for shape in progress(self.shapes, label="kernels") for address in _addresses(*shape)]
+        self.table = np.array(entries or [0], np.int64)
         self.library = library_of(__name__, packed=True)
         self.call = self.library.function("run.packed", None, [ctypes.c_void_p])
         self.scalars = np.zeros(len(self.places) + LANES)
@@ -54,7 +53,7 @@ class LevelRuns(Runnable):
         self.out = np.zeros(len(self.wanted))
         table = (self.loads, len(self.loads) - 1, self.runs, self.runs.size, self.table, self.index, self.scalars)
         handed = (self.wanted, len(self.wanted) - 1, self.out, self.moved, len(self.moved) - 1)
-        self.arguments = packed(0, *table, *handed)
+        self.arguments = np.array(addresses([0, *table, *handed]), np.int64)
         self.packed = self.arguments.ctypes.data
 
     def _sort(self, leaves: Array) -> None:
@@ -103,10 +102,10 @@ def _shapes(ir: IR, inner: Array) -> tuple[Array, list[tuple[int, int]]]:
 
 def _addresses(kind: int, arity: int) -> tuple[int, int]:
     """The addresses of a shape's kernels: the one for many rows, and the one for a single row."""
-    if kind != DOT:
-        return Shape(kind, arity).addresses()
-    dots = int(kernels.addresses()[kernels.PLACE["dots"]])
-    return dots, dots
+    if kind == DOT:
+        return (int(kernels.addresses()[kernels.PLACE["dots"]]),) * 2
+    library = operators.kernels(kind, arity)
+    return library.address("run"), library.address("one")
 
 
 @machine

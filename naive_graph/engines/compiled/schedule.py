@@ -234,7 +234,7 @@ def merge_steps(ir: IR, steps: list[Step]) -> list[Step]:
                 level[row] = max((level.get(operand, 0) for operand in ir.of(row)), default=0)
                 regions[level[row]].append(row)
         else:
-            made, operands = operands_of(step)
+            made, operands = operands_of(ir, step)
             depth = 1 + max((level.get(operand, 0) for operand in operands), default=0)
             layers[depth].append(step)
             level |= dict.fromkeys(made, depth)
@@ -245,9 +245,12 @@ def merge_steps(ir: IR, steps: list[Step]) -> list[Step]:
     return merged_steps
 
 
-def operands_of(step: Step) -> tuple[list[int], list[int]]:
-    """The rows that a layer or an outer product computes, and the rows of samples that it reads."""
+def operands_of(ir: IR, step: Step) -> tuple[list[int], list[int]]:
+    """The rows that a step computes, and those that it reads (NONE: a bias that is missing)."""
+    if isinstance(step, list):
+        return step, [operand for row in step for operand in ir.of(row)]
     if isinstance(step, Outer):
         read = [row for side in (step.lefts, step.rights) for line in side for row in line]
         return [row for line in step.results for row in line], read
-    return step.outputs, [input_ for input_ in step.inputs if input_ != ONE]
+    scalars = [*step.bias, *(weight for line in step.weights for weight in line)]
+    return step.outputs, [input_ for input_ in step.inputs if input_ != ONE] + scalars

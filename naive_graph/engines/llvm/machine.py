@@ -95,13 +95,6 @@ def _view_as_python(argument: Any) -> Any:
     return memoryview(argument) if hasattr(argument, "ctypes") else argument
 
 
-def packed(*arguments: Any) -> Any:
-    """The arguments of a function NAME.packed in one array of addresses; it does not keep them alive."""
-    import numpy as np
-
-    return np.array(addresses(arguments), np.int64)
-
-
 def machine(function: Callable[..., Any]) -> Machine:
     """Run this function as machine code."""
     return Machine(function)
@@ -124,12 +117,9 @@ def _text(functions: Sequence[Callable[..., Any]], packed: bool = False) -> str:
 
 
 def _entry(function: Callable[..., Any]) -> str:
-    *kinds, result = (SCALARS.get(word, "ptr") for word in words(function))
-    return entry(function.__name__, kinds, result)
-
-
-def entry(name: str, kinds: Sequence[str], result: str = "void") -> str:
     """A wrapper NAME.packed that takes all arguments in one array: one pointer is faster to pass than many."""
+    name = function.__name__
+    *kinds, result = (SCALARS.get(word, "ptr") for word in words(function))
     lines = [f'define void @"{name}.packed"(ptr %packed) {{']
     for index, kind in enumerate(kinds):
         lines.append(f"%p{index} = getelementptr i64, ptr %packed, i64 {index}")
