@@ -36,7 +36,6 @@ from ..errors import EngineError, EngineWarning, MissingToolError
 Engine = Any
 ENGINES = ("reference", "direct", "runs", "compiled")
 FORMER = {"tape": "compiled", "native": "compiled"}  # former names of engines -> their present names
-_told: set[str] = set()  # former names for which a warning was given
 LARGEST = 400  # steps; straight-line code for more takes seconds to compile
 PATIENCE = 25_000  # rows of the reference engine (some 3 us each) before compiling (50 ms; 1 s the first time) pays
 ROWS_AT_ONCE = 50  # the direct engine runs so many rows in about the time that a call takes
@@ -57,15 +56,18 @@ def engine_named(name: str | None) -> str | None:
     Raises EngineError if there is no engine of that name.
     """
     if isinstance(name, str) and name in FORMER:
-        if name not in _told:
-            _told.add(name)
-            message = f"The engine {name!r} is called {FORMER[name]!r} now."
-            warnings.warn(EngineWarning(message), stacklevel=user_stacklevel())
+        _warn_of_former(name)
         return FORMER[name]
     if name not in (None, *ENGINES):
         engine_names = ", ".join(map(repr, ENGINES))
         raise EngineError(f"There is no engine {name!r}. The engines are: {engine_names}.")
     return name
+
+
+@once
+def _warn_of_former(name: str) -> None:
+    message = f"The engine {name!r} is called {FORMER[name]!r} now."
+    warnings.warn(EngineWarning(message), stacklevel=user_stacklevel())
 
 
 def engine_without_plan(name: str | None, tables: Tables) -> Engine | None:
@@ -79,10 +81,8 @@ def engine_without_plan(name: str | None, tables: Tables) -> Engine | None:
     before = tables.cached(RUN) or 0
     if name is None:
         Setting.rows_run += len(tables)
-        if Setting.rows_run <= PATIENCE or tables.cached(sweep.REFERENCE_ONLY) or not _is_ready():
-            tables.cache[RUN] = before + len(tables)
-            return None
-    engine = _direct()
+    waits = name is None and (Setting.rows_run <= PATIENCE or tables.cached(sweep.REFERENCE_ONLY) or not _is_ready())
+    engine = None if waits else _direct()
     tables.cache[RUN] = before + len(tables)
     return engine
 

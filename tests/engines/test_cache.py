@@ -26,7 +26,7 @@ def place(tmp_path, monkeypatch):
     """An empty folder for compiled code, and a process that has compiled nothing yet."""
     monkeypatch.setenv("NAIVE_GRAPH_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(compile, "_LIBRARIES", {})
-    monkeypatch.setattr(cache, "_pruned", False)
+    cache._prune_once.cache_clear()
     return tmp_path / "cache"
 
 
@@ -337,7 +337,7 @@ from pathlib import Path
 from naive_graph.engines.llvm import cache
 cache.MOST, cache.ROOM = 10_000, 2_000
 for number in range(int(sys.argv[1]), 400, 2):
-    cache._pruned = False
+    cache._prune_once.cache_clear()
     cache.write(f"{number:064x}.o", b"code" * 20)
     code = cache.read(f"{number:064x}.o")
     assert code in (b"code" * 20, None), code

@@ -79,8 +79,8 @@ def test_gradients_are_the_references_bit_for_bit(size, seed):
 # --- names and tools ----------------------------------------------------------
 
 
-def test_a_former_name_of_an_engine_says_once_what_it_is_called_now(monkeypatch):
-    monkeypatch.setattr(select, "_told", set())
+def test_a_former_name_of_an_engine_says_once_what_it_is_called_now():
+    select._warn_of_former.cache_clear()
     x = Variable(2.0)
     y = x * x
     with pytest.warns(EngineWarning, match="The engine 'tape' is called 'compiled' now"):

@@ -67,14 +67,6 @@ class Kernel:
         edges = self.write(*addresses(columns))
         return None if edges < 0 else NewRows(operators, counts, sources[:edges], targets[:edges], values, stamps)
 
-    def run(self, call: Callable[[], int]) -> int:
-        """Call a kernel until it needs no further rule compiled; returns its last status. Raises NotCompilable."""
-        status = call()
-        while status > 0:
-            self.table.learn(status - 1)
-            status = call()
-        return status
-
 
 class SortedGraph(NamedTuple):
     """The result of a sort. columns: operators, degrees, own, begins, order and marks, as kernel.py explains them."""
@@ -122,15 +114,9 @@ def forward(tables: Tables, targets: Sequence[int], fed: Mapping[int, float], wa
 def backward(tables: Tables, targets: Sequence[int], warn: bool) -> array[float] | None:
     """The gradient of the sum of the targets with respect to each row; None if it did not run."""
     # The order of the last forward run of the whole graph will do, unless it lacks a target, which was absorbed.
-    cached_order = tables.cache.get((KEY,))
-    status, grads = kernel.UNSORTED, EMPTY
-    if cached_order is not None:
-        status, grads = run_reverse_sweep(tables, cached_order, targets, None, warn)
+    status, grads = run_reverse_sweep(tables, tables.cache.get((KEY,)), targets, None, warn)
     if status == kernel.UNSORTED:
-        order = sort_for(tables, targets)
-        if order is None:
-            return None
-        status, grads = run_reverse_sweep(tables, order, targets, None, warn)
+        status, grads = run_reverse_sweep(tables, sort_for(tables, targets), targets, None, warn)
     return grads if status == 0 else None
 
 
@@ -220,7 +206,7 @@ def run_evaluation(
 
 def run_reverse_sweep(
     tables: Tables,
-    order: SortedGraph,
+    order: SortedGraph | None,
     targets: Sequence[int],
     evaluation: tuple[array[float], array[int]] | None,
     warn: bool,
@@ -229,6 +215,8 @@ def run_reverse_sweep(
 
     evaluation: values and stamps of all rows; if None, the tables' own.
     """
+    if order is None:
+        return kernel.UNSORTED, EMPTY
     kernels = shared_kernel()
     sizes = order.sizes[: kernel.FIRST_REQUEST] + array("q", targets)
     rows, room, grads = sizes[kernel.ROWS], kernels.scratch_for(sizes[kernel.WIDEST]), EMPTY
@@ -248,9 +236,14 @@ def run_reverse_sweep(
 
 
 def run_kernel(tables: Tables, call: Callable[[], int], warn: bool) -> int:
-    """Run the kernel; returns its status, or BAIL_OUT if a rule cannot be compiled (with a warning if `warn`)."""
+    """Call a kernel until it needs no further rule compiled; returns its last status.
+
+    BAIL_OUT if a rule cannot be compiled (with a warning if `warn`).
+    """
     try:
-        return shared_kernel().run(call)
+        while (status := call()) > 0:
+            shared_kernel().table.learn(status - 1)
+        return status
     except NotCompilable as error:
         tables.cache[REFERENCE_ONLY] = True
         if warn:

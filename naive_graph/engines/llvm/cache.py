@@ -17,6 +17,7 @@ import re
 import tempfile
 import warnings
 from contextlib import suppress
+from functools import cache as once
 from hashlib import sha256
 from pathlib import Path
 
@@ -26,9 +27,6 @@ from ...errors import FolderError
 DIGEST = 32  # bytes
 MOST, ROOM = 256 << 20, 64 << 20  # bytes: the limit of all files together, and how far below it pruning goes
 OURS = re.compile(r"[0-9a-f]{64}\.o(\..*\.new)?")  # the folder may be somebody's own, with other files in it
-
-_refused: set[Path | None] = set()  # folders for which a warning was given; None: that there is no folder
-_pruned = False  # whether this process has checked the size of the folder
 
 
 def folder() -> Path:
@@ -45,7 +43,7 @@ def read(name: str) -> bytes | None:
         with open(path, "rb", opener=_open_safely) as file:
             ours, content = _is_ours(os.fstat(file.fileno())), file.read()
     except FolderError as error:
-        _warn_once(None, f"Compiled code is not kept: {error}")
+        _warn_once(f"Compiled code is not kept: {error}")
         return None
     except OSError:
         return None
@@ -60,7 +58,6 @@ def read(name: str) -> bytes | None:
 
 def write(name: str, code: bytes) -> None:
     """Keep the code under that name, if the disk lets us."""
-    global _pruned
     beside = None
     try:
         directory = folder()
@@ -76,9 +73,7 @@ def write(name: str, code: bytes) -> None:
             with suppress(OSError):
                 os.unlink(beside)
         return
-    if not _pruned:
-        _pruned = True
-        prune(directory)
+    _prune_once(directory)
 
 
 def _digest(name: str, code: bytes) -> bytes:
@@ -100,17 +95,15 @@ def _is_safe(directory: Path) -> bool:
     if _is_ours(directory.stat()):
         return True
     _warn_once(
-        directory,
         f"Others may write in {directory}, so compiled code is neither read from it nor kept there. "
-        "Make it yours alone (chmod go-w), or choose another folder: NAIVE_GRAPH_CACHE.",
+        "Make it yours alone (chmod go-w), or choose another folder: NAIVE_GRAPH_CACHE."
     )
     return False
 
 
-def _warn_once(directory: Path | None, message: str) -> None:
-    if directory not in _refused:
-        _refused.add(directory)
-        warnings.warn(message, RuntimeWarning, stacklevel=3)
+@once
+def _warn_once(message: str) -> None:
+    warnings.warn(message, RuntimeWarning, stacklevel=3)
 
 
 def prune(place: Path) -> None:
@@ -133,3 +126,6 @@ def prune(place: Path) -> None:
             with suppress(OSError):
                 Path(path).unlink(missing_ok=True)
                 size -= taken
+
+
+_prune_once = once(prune)  # the size of the folder is checked by the first write of a process

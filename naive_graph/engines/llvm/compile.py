@@ -158,8 +158,7 @@ def object_code(ir_text: str, optimised: bool = False, quick: bool = False) -> b
         with _free_manager(passes.getModulePassManager()) as manager:
             manager.run(module, passes)
     elif "alwaysinline" in ir_text:
-        with suppress(AttributeError):  # of older versions: then calls stay calls
-            _run_pass([module], llvm.create_new_module_pass_manager(), "add_always_inliner_pass")
+        _run_pass([module], llvm.create_new_module_pass_manager(), "add_always_inliner_pass")
     if quick:
         functions = [function for function in module.functions if not function.is_declaration]
         _run_pass(functions, llvm.create_new_function_pass_manager(), "add_sroa_pass")
@@ -228,8 +227,6 @@ def llvmlite() -> Any:
                 f"Compiled engines need llvmlite 0.45 or newer; this is {__version__}. "
                 'Update it: pip install "naive-graph[engines]".'
             )
-        with suppress(RuntimeError):  # newer versions do this unasked, and say so
-            binding.initialize()
         binding.initialize_native_target()
         binding.initialize_native_asmprinter()
     return binding

@@ -11,12 +11,11 @@ Every intermediate value gets a name of its own; variables are stack slots. For 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from collections.abc import Mapping
+from typing import Any
 
 from .emit import literal
-from .struct_params import syntax
-from .values import SCALARS, Callee, FunctionBuilder, Typed, result_type
+from .values import FunctionBuilder, Typed
 
 FLOAT_OPS = {ast.Add: "fadd", ast.Sub: "fsub", ast.Mult: "fmul", ast.Div: "fdiv"}
 INT_OPS = {
@@ -27,20 +26,13 @@ FLOAT_TESTS = {ast.Lt: "olt", ast.LtE: "ole", ast.Gt: "ogt", ast.GtE: "oge", ast
 INT_TESTS = {ast.Lt: "slt", ast.LtE: "sle", ast.Gt: "sgt", ast.GtE: "sge", ast.Eq: "eq", ast.NotEq: "ne"}
 
 
-class Functions(Protocol):
-    """The functions that an expression of the subset may call: see `python.TranslatedModule`."""
-
-    known: dict[str, Callee]
-    declared: set[str]
-
-    def add(self, function: Callable[..., Any], outside: bool = True) -> str:
-        """The name of the translated function."""
-
-
 class ExpressionTranslator(FunctionBuilder):
-    """Translates the expressions of one function: `expression` dispatches on the node, to methods `of_<Node>`."""
+    """Translates the expressions of one function: `expression` dispatches on the node, to methods `of_<Node>`.
 
-    def __init__(self, program: Functions, tree: ast.FunctionDef, names: Mapping[str, Any]) -> None:
+    program: the `TranslatedModule` (python.py) with the functions that it may call. names: the function's globals.
+    """
+
+    def __init__(self, program: Any, tree: ast.FunctionDef, names: Mapping[str, Any]) -> None:
         super().__init__(tree)
         self.program, self.names = program, names
         self.variables: dict[str, tuple[str, str]] = {}  # name -> its slot and type
@@ -150,28 +142,18 @@ class ExpressionTranslator(FunctionBuilder):
         if name in self.program.known:
             callee = self.program.known[name]
             self.program.declared.add(callee.text)
-            return self.call(callee.name, self.operands(node.args, callee.kinds), callee.result)
-        function = getattr(self.names[name], "python", self.names[name])  # what @machine holds
-        self.calls, tree = True, syntax(function)
-        name = self.program.add(function, outside=False)
-        parameters = tree.args.args
-        kinds = [
-            SCALARS.get(ast.unparse(parameter.annotation), "ptr") for parameter in parameters if parameter.annotation
-        ]
-        return self.call(name, self.operands(node.args, kinds), result_type(tree))
-
-    def call(self, full: str, operands: str, result: str) -> Typed:
-        call = f'call {result} @"{full}"({operands})'
-        if result != "void":
-            return Typed(self.emit(call), result)
+        else:
+            function = getattr(self.names[name], "python", self.names[name])  # what @machine holds
+            self.calls, callee = True, self.program.add(function, outside=False)
+        operands = [self.passed(argument, kind) for argument, kind in zip(node.args, callee.kinds, strict=True)]
+        call = f'call {callee.result} @"{callee.name}"({", ".join(operands)})'
+        if callee.result != "void":
+            return Typed(self.emit(call), callee.result)
         self.lines.append(call)
-        return Typed("", result)
-
-    def operands(self, arguments: list[ast.expr], kinds: list[str]) -> str:
-        """The arguments of a call, each converted to the parameter's type."""
-        return ", ".join(self.passed(argument, kind) for argument, kind in zip(arguments, kinds, strict=True))
+        return Typed("", callee.result)
 
     def passed(self, argument: Any, kind: str) -> str:
+        """An argument of a call, converted to the parameter's type."""
         if kind != "ptr":
             return f"{kind} {self.cast(self.expression(argument), kind).text}"
         if isinstance(argument, ast.Subscript):  # xs[i:]

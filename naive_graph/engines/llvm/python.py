@@ -23,7 +23,7 @@ from typing import Any
 
 from .expressions import ExpressionTranslator
 from .struct_params import syntax
-from .values import ELEMENTS, SCALARS, Callee, Typed, result_type
+from .values import ELEMENTS, SCALARS, Callee, Typed, callee_of, result_type
 
 NO_NAMES: Mapping[str, Any] = {}
 
@@ -41,8 +41,8 @@ class TranslatedModule:
         self.outside: set[str] = set()  # names of functions that are exported: not `internal` in LLVM
         self.declared: set[str] = set()  # texts of known functions that are called
 
-    def add(self, function: Callable[..., Any], outside: bool = True) -> str:
-        """Translate a function, if that is not done yet; returns its name. outside: whether Python calls it."""
+    def add(self, function: Callable[..., Any], outside: bool = True) -> Callee:
+        """Translate a function, if that is not done yet. outside: whether Python calls it."""
         name = function.__name__
         assert self.functions.setdefault(name, function) is function, f"Two functions are called {name}."
         if outside:
@@ -50,19 +50,15 @@ class TranslatedModule:
         if name not in self.texts:
             self.texts[name] = ""  # it may call itself
             self.texts[name] = _Translation(self, syntax(function), function.__globals__, name).text()
-        return name
+        return callee_of(syntax(function))
 
-    def add_source(self, source: str, names: Mapping[str, Any] = NO_NAMES) -> str:
+    def add_source(self, source: str, names: Mapping[str, Any] = NO_NAMES) -> None:
         """Translate a function given as source text; functions added later may call it. names: further globals."""
         tree = ast.parse(textwrap.dedent(source)).body[0]
         assert isinstance(tree, ast.FunctionDef)
         self.outside.add(tree.name)
         self.texts[tree.name] = _Translation(self, tree, {**globals(), **names}, tree.name).text()
-        kinds = [
-            SCALARS.get(ast.unparse(argument.annotation), "ptr") for argument in tree.args.args if argument.annotation
-        ]
-        self.known[tree.name] = Callee(tree.name, kinds, result_type(tree))
-        return tree.name
+        self.known[tree.name] = callee_of(tree)
 
     def __str__(self) -> str:
         texts = [f"define {'' if name in self.outside else 'internal '}{text}" for name, text in self.texts.items()]

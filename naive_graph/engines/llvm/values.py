@@ -46,6 +46,12 @@ def result_type(tree: ast.FunctionDef) -> str:
     return SCALARS[ast.unparse(tree.returns) if tree.returns is not None else "None"]
 
 
+def callee_of(tree: ast.FunctionDef) -> Callee:
+    """The LLVM function that becomes of a function of the subset, without records."""
+    words = [ast.unparse(argument.annotation) for argument in tree.args.args if argument.annotation]
+    return Callee(tree.name, [SCALARS.get(word, "ptr") for word in words], result_type(tree))
+
+
 class FunctionBuilder:
     """Builds the lines of one LLVM function: names, labels and conversions."""
 
