@@ -52,8 +52,8 @@ SOON = 1_000  # further level runs before a Program looks again whether the back
 
 def choose(
     ir: IR, wanted: Sequence[int], carried: Sequence[int] = (), engine: str | None = None
-) -> tuple[Runnable, Callable[[], Runnable] | None]:
-    """What runs now, and a function that compiles what replaces it later (or None): tiered execution.
+) -> tuple[Runnable, BackgroundTask | None]:
+    """What runs now, and the task that compiles what replaces it later (or None): tiered execution.
 
     A small plan, or one with samples, is compiled before its first call. A larger plan of scalars starts in level runs.
     After PATIENCE executions, which have taken about as long as LLVM will, a background thread compiles it, and a later
@@ -65,7 +65,7 @@ def choose(
     runs = LevelRuns(ir, wanted, carried)
     if engine == "runs" or len(ir.operands) > MOST_OPERANDS:
         return runs, None
-    return runs, lambda: CompiledPlan(ir, wanted, carried)
+    return runs, BackgroundTask(lambda: CompiledPlan(ir, wanted, carried))
 
 
 class Query(NamedTuple):
@@ -101,10 +101,9 @@ class ReferenceBackend:
         """This backend if it is compiled, so that its passes can be looked at; None for the others."""
         return None
 
-    @property
-    def is_final(self) -> bool:
-        """Whether the code that runs now is what will run from now on."""
-        return self.patience <= 0
+    def stages(self) -> dict[str, PassResult]:
+        """The passes by their names, with the plan that each makes; none where no pass runs."""
+        return {}
 
     @cached_property
     def plan(self) -> Plan:
@@ -211,9 +210,8 @@ class CompiledBackend(ReferenceBackend):
         self.ir = self.lowering.ir
         self.placeholders = [row for row in self.lowering.placeholders if row not in self.batched]
         results: list[Sample] = [*self.lowering.values, *chain.from_iterable(self.lowering.slopes)]
-        self.tape, self._compile = choose(self.ir, [sample.row for sample in results], engine=engine)
-        self._coming: BackgroundTask | None = None
-        self.patience = PATIENCE if self._compile is not None else 0
+        self.tape, self._coming = choose(self.ir, [sample.row for sample in results], engine=engine)
+        self.patience = PATIENCE if self._coming is not None else 0
         fed = [row in self.batched for row in self.wrt]
         self.picks = picks(self.ir, self.tape, results, len(self.rows), fed)
         self.descent: Any = None  # the compiled steps of the last `minimize`, for the next one (descent.py)
@@ -222,10 +220,14 @@ class CompiledBackend(ReferenceBackend):
     def machine(self) -> CompiledBackend:
         return self
 
-    def stages(self) -> list[PassResult]:
-        """Each pass with the plan that it makes; the passes run again, as these plans were not kept the first time."""
+    def stages(self) -> dict[str, PassResult]:
+        """The passes run again, as their plans were not kept. One that ran twice stands where it ran last."""
         find = any(stage.name == "lanes" for stage in self.lowering.stages)
-        return Lowering(self.tables, self.rows, self.wrt, self.batched, find=find, keep=True).stages
+        by_name: dict[str, PassResult] = {}
+        for stage in Lowering(self.tables, self.rows, self.wrt, self.batched, find=find, keep=True).stages:
+            by_name.pop(stage.name, None)
+            by_name[stage.name] = stage
+        return by_name
 
     def __call__(self, inputs: Inputs) -> Result:
         with self.tables.lock:
@@ -245,16 +247,13 @@ class CompiledBackend(ReferenceBackend):
         """Count a level run; after PATIENCE of them compile in a background thread, and then switch to the code."""
         if self.patience > 1:
             self.patience -= 1
-            return
-        if self._compile is not None:
-            coming = self._coming = self._coming or BackgroundTask(self._compile)
-            if not coming.is_done():
-                self.patience = SOON
-                return
-            self._coming = None
-            with suppress(NotCompilable):  # then level runs go on
-                self.tape = coming.result()
-        self.patience = 0  # only now: after a Ctrl-C the next run tries again
+        elif self._coming is not None and not self._coming.is_done():
+            self.patience = SOON
+        else:
+            if self._coming is not None:
+                with suppress(NotCompilable):  # then level runs go on
+                    self.tape = self._coming.result()
+            self._coming, self.patience = None, 0  # only now: after a Ctrl-C the next run tries again
 
     def explain(self, times: bool = True) -> str:
         return report(self.lowering, self.tape, times)
@@ -314,13 +313,9 @@ class ResultPick(NamedTuple):
     group: int
     where: Any
 
-    def memory(self, code: Any) -> Any:
-        """The array that they are read from; it is replaced only when the number of samples changes."""
-        return code.out_lines(self.group) if self.group else code.out
-
     def reader(self, code: Any) -> Callable[[], Any]:
         """A function that returns a copy of them; all that can be looked up before the call is."""
-        memory = self.memory(code)
+        memory = code.out_lines(self.group) if self.group else code.out  # replaced if the number of samples changes
         return memory[self.where].copy if isinstance(self.where, slice) else partial(getitem, memory, self.where)
 
 

@@ -31,7 +31,7 @@ from ..graph.node_factory import CURRENT
 from ..graph.nodes import Node, PlaceHolder, is_leaf_variable, rows_of
 from ..graph.run_checks import report_invalid
 from .backends import Backend, Query, backend_for
-from .fast_path import AGE, FastCall, FastPath, call_signature, fast_path, no_fast_path
+from .fast_path import AGE, FastCall, FastPath, call_signature, fast_path
 from .inputs import (
     ArrayWeights,
     Inputs,
@@ -173,13 +173,13 @@ class ProgramBase(Suggesting):
             return Answer(values[0], slopes[0] if slopes else [])
         return Answer(values, slopes)
 
-    def _make_fast_call(self, backend: Backend, fed: Inputs, inputs: Sequence[Any]) -> FastCall:
-        """Make the fast path for calls like this one; `no_fast_path` if there can be none."""
+    def _make_fast_call(self, backend: Backend, fed: Inputs, inputs: Sequence[Any]) -> FastCall | None:
+        """Make the fast path for calls like this one; None if there can be none."""
         plain = all(type(input_) is float or getattr(input_, "ndim", 0) for input_ in inputs)
         if plain and len(fed.batches) in (0, len(inputs)):
             slots = self._inputs[: len(inputs)]
             return fast_path(backend, self._weights, fed.samples, self._single, slots, inputs)
-        return no_fast_path
+        return None
 
     def _check_inputs(self, feed: Feed | None, inputs: Sequence[Any] = ()) -> Inputs:
         """The inputs of a call, checked: single numbers, and batches."""
@@ -374,7 +374,7 @@ class ProgramBase(Suggesting):
         """The plan after each pass, by its name; a plan prints as a table. Of a pass that ran twice, the last."""
         with self._lock:
             backend = self._compile_backend(self._check_inputs(feed, inputs), None)
-        return _stages(backend)
+        return {name: stage.ir for name, stage in backend.stages().items()}
 
     def draw(self, *inputs: Any, after: str = "share", feed: Feed | None = None, **options: Any) -> Any:
         """The plan as a picture, as it is after that pass. options: direction, title, most, as `draw` takes them."""
@@ -382,15 +382,6 @@ class ProgramBase(Suggesting):
             backend = self._compile_backend(self._check_inputs(feed, inputs), None)
         if backend.machine is None:
             raise EngineError("The reference engine has no passes to draw. Draw the node itself: draw(y).")
-        if after not in (stages := _stages(backend)):
+        if after not in (stages := backend.stages()):
             raise EngineError(f"There is no pass {after!r} here. The passes are: {', '.join(map(repr, stages))}.")
         return late_bound["draw_plan"](backend.machine, after, **options)
-
-
-def _stages(backend: Backend) -> dict[str, Any]:
-    """The plan after each pass, by name, in order; a pass that ran twice stands where it ran last."""
-    plans: dict[str, Any] = {}
-    for stage in backend.machine.stages() if backend.machine is not None else ():
-        plans.pop(stage.name, None)
-        plans[stage.name] = stage.ir
-    return plans

@@ -18,7 +18,6 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from ..core.background import BackgroundTask
 from ..core.number import number
 from ..core.progress import open_bar
 from ..core.rules import RULES, Arithmetic
@@ -37,9 +36,7 @@ LONGEST = 0.1  # seconds: a call of machine code takes about so long at most, si
 
 
 class LoopCarried(NamedTuple):
-    """Source of a leaf whose value is a result of the step before. position: among all such leaves."""
-
-    position: int
+    """Source of a leaf whose value is a result of the step before."""
 
 
 class _Tracer(Tracer):
@@ -89,9 +86,9 @@ class _GrowingPlan(Rows):
         self.constants[row] = value
         return row
 
-    def add_carried_leaf(self, position: int) -> int:
+    def add_carried_leaf(self) -> int:
         row = self.add(PLACEHOLDER, [])
-        self.sources[row] = LoopCarried(position)
+        self.sources[row] = LoopCarried()
         return row
 
     def build_plan(self) -> IR:
@@ -128,20 +125,20 @@ def build_step(lowering: Lowering, weights: Sequence[int], held: Sequence[float]
     carried: dict[int, tuple[int, float]] = {}  # leaf -> the row of its next value, and its first value
     time = {}
     if counts:
-        clock = grower.add_carried_leaf(NONE)  # each leaf gets its position below
+        clock = grower.add_carried_leaf()
         carried[clock] = grower.add(RULES["add"].number, [clock, grower.place(1.0)]), 1.0
         time["t"] = _Tracer(grower, clock)
     slopes = dict(zip(weights, zip(held, lowering.slopes[0], strict=True), strict=True))  # one may be named twice
     for weight, (value, slope) in slopes.items():
         row = leaf_of.setdefault(weight, len(grower))
         if row == len(grower):  # the output does not depend on it; the formula may move it all the same
-            grower.add_carried_leaf(NONE)
-        memory = [grower.add_carried_leaf(NONE) for _ in range(memories)]
+            grower.add_carried_leaf()
+        memory = [grower.add_carried_leaf() for _ in range(memories)]
         arguments = [_Tracer(grower, operand_row) for operand_row in (row, slope.row, *memory)]
         results = apply_formula(formula, arguments, time)
         for leaf, result, first in zip((row, *memory), results, (value, *[0.0] * memories), strict=True):
             carried[leaf] = grower.place(result), first
-    grower.sources |= {row: LoopCarried(position) for position, row in enumerate(carried)}
+    grower.sources |= dict.fromkeys(carried, LoopCarried())
     moved = {row: leaf for row, leaf in leaf_of.items() if leaf in carried}
     next_rows, start = map(list, zip(*carried.values()))
     return DescentStep(grower.build_plan(), lowering.values[0].row, [*carried], next_rows, start, moved)
@@ -313,9 +310,7 @@ class _CompiledDescent:
 
     def __init__(self, machine: CompiledBackend, step: DescentStep, rate: float | None) -> None:
         self.step, self.rate, self.patience = step, rate, PATIENCE
-        wanted = [step.output, *step.results]
-        self.code, later = choose(step.ir, wanted, step.leaves, machine.query.engine)
-        self.coming = None if later is None else BackgroundTask(later)
+        self.code, self.coming = choose(step.ir, [step.output, *step.results], step.leaves, machine.query.engine)
 
     def begin(self, inputs: Inputs, start: Sequence[float], steps: int) -> None:
         """Set the inputs and the leaves' values for a `minimize` of so many steps."""
@@ -330,18 +325,14 @@ class _CompiledDescent:
     def run(self, history: Any) -> None:
         """Run a step for each element of `history`, and write the output before it there."""
         if self.coming is not None and self.patience <= 0 and self.coming.is_done():
-            self._switch_to_compiled(self.coming)
+            with suppress(NotCompilable):  # then level runs go on
+                code = self.coming.result()
+                self._set_state(code, [self.code.held(row) for row in self.step.leaves])
+                self.code = code
+            self.coming = None
         tables = self.inputs.tables
         with tables.lock, memoryview(tables.values) as view:
             self.code.repeat(view, history)
-
-    def _switch_to_compiled(self, coming: BackgroundTask) -> None:
-        """Replace level runs by the compiled code, and copy weights and memories to it."""
-        with suppress(NotCompilable):  # then level runs go on
-            code = coming.result()
-            self._set_state(code, [self.code.held(row) for row in self.step.leaves])
-            self.code = code
-        self.coming = None
 
     def weight(self, row: int) -> float:
         leaf = self.step.leaf_of.get(row)

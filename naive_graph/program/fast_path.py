@@ -24,11 +24,6 @@ PLAIN_TYPES = (np.dtype(np.float64), np.dtype(np.float32))  # every number of th
 AGE = "age"  # key in the tables' cache: an object that is kept until the graph changes
 
 
-def no_fast_path(inputs: Any) -> Result | None:
-    """The null fast path: it returns None, so that the slow path is taken."""
-    return None
-
-
 class FastPath:
     """The signature of a Program's last call, and the function that answers calls like it while the graph has this age.
 
@@ -43,13 +38,13 @@ class FastPath:
 
     def close(self) -> None:
         """Disable the fast path: the slow path may change the state that it uses."""
-        self.fast_call: FastCall = no_fast_path
+        self.fast_call: Any = None
         self.age = object()
 
-    def remember(self, signature: Any, age: object, make: Callable[[], FastCall]) -> None:
+    def remember(self, signature: Any, age: object, make: Callable[[], FastCall | None]) -> None:
         """Record a call that the slow path answered; if the last had its signature, build the fast path with `make`."""
-        if signature is not None and signature == self.signature:
-            self.fast_call, self.age = make(), age
+        if signature is not None and signature == self.signature and (fast_call := make()) is not None:
+            self.fast_call, self.age = fast_call, age
         self.signature = signature
 
 
@@ -62,14 +57,15 @@ def call_signature(age: object, checked: Inputs, inputs: Sequence[Any]) -> Any:
 
 def fast_path(
     backend: Any, weights: Any, samples: int, single: bool, slots: Sequence[InputSlot], values: Sequence[Any]
-) -> FastCall:
+) -> FastCall | None:
     """Build the fast path for calls like the one just answered: a function from inputs to (values, slopes) or None.
 
+    None if the code cannot be called like that.
     weights: where they are, in an array or in the graph; they are read in place. single: whether to return one output
     instead of a list. slots, values: the call's inputs: all batches, or floats and arrays of one sample.
     """
     if not isinstance(backend, CompiledBackend) or not _can_be_fed(backend, slots):
-        return no_fast_path
+        return None
     code, source = backend.tape, weights.source()
     with memoryview(source) as view:
         code.set_source(view)
@@ -90,7 +86,7 @@ def fast_path(
         values, slopes = as_list(read_values()), [read() for read in slope_readers]
         return (values[0], slopes[0] if slopes else []) if single else (values, slopes)
 
-    return fast_call if backend.is_final else _count_runs(backend, fast_call)
+    return fast_call if backend.patience <= 0 else _count_runs(backend, fast_call)
 
 
 def _count_runs(backend: CompiledBackend, fast_call: FastCall) -> FastCall:

@@ -146,12 +146,12 @@ def as_input_list(given: Any) -> list[Any]:
 def make_slots(inputs: list[Any], slot: Callable[[Any], InputSlot]) -> list[InputSlot]:
     """The slots that a call fills, one for each input. slot: makes the slot of an input."""
     slots = [slot(input_) for input_ in inputs]
-    if twice := [
-        row for row, count in Counter(row for input_slot in slots for row in input_slot.rows).items() if count > 1
-    ]:
-        label = next(input_slot.label(CURRENT.tables) for input_slot in slots if twice[0] in input_slot.rows)
-        label = label if any(input_slot.leaf is not None for input_slot in slots) else CURRENT.tables.label(twice[0])
-        raise FeedError(f"{label} stands twice among the inputs. Name it once.")
+    count = Counter(row for input_slot in slots for row in input_slot.rows)
+    for input_slot in slots:
+        for row in input_slot.rows:
+            if count[row] > 1:
+                label = CURRENT.tables.label(row) if input_slot.leaf is None else input_slot.leaf.label
+                raise FeedError(f"{label} stands twice among the inputs. Name it once.")
     return slots
 
 

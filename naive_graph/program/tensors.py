@@ -20,7 +20,6 @@ from typing import Any, Never, NoReturn
 
 import numpy as np
 
-from ..core.did_you_mean import describe_misfit
 from ..core.rules import Arithmetic
 from ..errors import FeedError, NodeError
 from ..graph.nodes import Node, is_leaf_variable
@@ -30,7 +29,6 @@ from ..tensor.index import Shape
 from ..tensor.lowering.lower import lower
 from ..tensor.nodes import LeafNode, LeafType
 from .base import Answer, Feed, ProgramBase
-from .fast_path import no_fast_path
 from .inputs import ArrayWeights, Inputs, InputSlot, VariableWeights, make_slot, not_a_node_error, slice_if_consecutive
 
 Parts = list[tuple[slice, Shape]]  # for each of several tensors: where its elements are among all, and its shape
@@ -93,9 +91,11 @@ class TensorProgramBase(ProgramBase):
 
     def __call__(self, *inputs: Any, feed: Feed | None = None, **unknown: Never) -> Answer:
         """The values and the derivatives, in the tensors' shapes."""
-        if unknown:
-            raise describe_misfit(self.__call__, inputs, unknown)
-        values, gradients = self._evaluate_elements(inputs, feed)
+        if isinstance(self._weights, LeafWeights):
+            self._weights.update_array()
+        values, gradients = super().__call__(*inputs, feed=feed, **unknown)  # of all elements of the outputs
+        if self._single:
+            values, gradients = [values], [gradients]
         arrays = [_reshape_entries(values[part], shape) for part, shape in self._values]
         slopes: list[Any] = [[] for _ in arrays]
         if self.wrt:
@@ -114,13 +114,6 @@ class TensorProgramBase(ProgramBase):
             for leaf, (part, shape) in zip(self._leaves, self._slopes, strict=True):
                 leaf.receive(gradient[part].reshape(shape))
         return value if type(value) is float else float(np.sum(value))
-
-    def _evaluate_elements(self, inputs: Sequence[Any], feed: Feed | None) -> tuple[Any, Any]:
-        """The value of each element of the outputs, and for each the row of its derivatives."""
-        if isinstance(self._weights, LeafWeights):
-            self._weights.update_array()
-        value, gradient = super().__call__(*inputs, feed=feed)
-        return ([value], [gradient]) if self._single else (value, gradient)
 
     def _pair_inputs(self, feed: Any, inputs: Sequence[Any]) -> tuple[Any, Iterable[tuple[InputSlot, Any]]]:
         """Input tensors may be fed by `feed`, too; those that are not fed keep the array that they have."""
@@ -142,7 +135,7 @@ class TensorProgramBase(ProgramBase):
 
     def _make_fast_call(self, *call: Any) -> Any:
         """No fast path if some inputs are indices: these are checked in every call."""
-        return no_fast_path if self._checks else super()._make_fast_call(*call)
+        return None if self._checks else super()._make_fast_call(*call)
 
     def _collect_slopes(self, rows: Sequence[Any], shape: Shape) -> Any:
         """The derivatives of one output, an array for each tensor of wrt: of the output's shape and then its own.

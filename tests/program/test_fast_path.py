@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("llvmlite")
 
 from naive_graph import Graph, Program, Variable
-from naive_graph.program.fast_path import FastPath, no_fast_path
+from naive_graph.program.fast_path import FastPath
 
 
 def way():
@@ -23,8 +23,8 @@ def asked(path, *forms):
 
 def test_the_way_opens_when_a_form_comes_again():
     assert [asked(FastPath(), *forms).fast_call for forms in ("", "a", "aa", "aaa")] == [
-        no_fast_path,
-        no_fast_path,
+        None,
+        None,
         way,
         way,
     ]
@@ -32,16 +32,16 @@ def test_the_way_opens_when_a_form_comes_again():
 
 def test_another_form_closes_the_way_until_it_comes_again():
     path = asked(FastPath(), *"aab")
-    assert path.fast_call is no_fast_path
+    assert path.fast_call is None
     assert asked(path, "b").fast_call is way
 
 
 def test_a_question_without_a_form_never_opens_it():
-    assert asked(FastPath(), None, None, None).fast_call is no_fast_path
+    assert asked(FastPath(), None, None, None).fast_call is None
 
 
 def is_open(program):
-    return program._fast_path.fast_call is not no_fast_path
+    return program._fast_path.fast_call is not None
 
 
 def test_a_program_closes_its_way_when_the_graph_changes():

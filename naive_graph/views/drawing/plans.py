@@ -46,7 +46,7 @@ def draw_plan(
     Of too many rows the nearest are drawn. The other arguments are those of `draw`.
     """
     check_options(direction, title, most)
-    tables, stage = backend.tables, [stage for stage in backend.stages() if stage.name == after][-1]
+    tables, stage = backend.tables, backend.stages()[after]
     ir, labels = stage.ir, _result_labels(backend, stage)
     assert ir is not None  # `CompiledBackend.stages` makes it again where it was not kept
     needed = list(nearest_first(stage.results, lambda row: (operand for operand in ir.of(row) if operand != NONE)))
