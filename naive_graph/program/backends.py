@@ -52,8 +52,8 @@ SOON = 1_000  # further level runs before a Program looks again whether the back
 
 def choose(
     ir: IR, wanted: Sequence[int], carried: Sequence[int] = (), engine: str | None = None
-) -> tuple[Runnable, BackgroundTask | None]:
-    """What runs now, and the task that compiles what replaces it later (or None): tiered execution.
+) -> tuple[Runnable, Callable[[], Runnable] | None]:
+    """What runs now, and a function that compiles what replaces it later (or None): tiered execution.
 
     A small plan, or one with samples, is compiled before its first call. A larger plan of scalars starts in level runs.
     After PATIENCE executions, which have taken about as long as LLVM will, a background thread compiles it, and a later
@@ -65,7 +65,7 @@ def choose(
     runs = LevelRuns(ir, wanted, carried)
     if engine == "runs" or len(ir.operands) > MOST_OPERANDS:
         return runs, None
-    return runs, BackgroundTask(lambda: CompiledPlan(ir, wanted, carried))
+    return runs, lambda: CompiledPlan(ir, wanted, carried)
 
 
 class Query(NamedTuple):
@@ -210,8 +210,9 @@ class CompiledBackend(ReferenceBackend):
         self.ir = self.lowering.ir
         self.placeholders = [row for row in self.lowering.placeholders if row not in self.batched]
         results: list[Sample] = [*self.lowering.values, *chain.from_iterable(self.lowering.slopes)]
-        self.tape, self._coming = choose(self.ir, [sample.row for sample in results], engine=engine)
-        self.patience = PATIENCE if self._coming is not None else 0
+        self.tape, self._compile = choose(self.ir, [sample.row for sample in results], engine=engine)
+        self._coming: BackgroundTask | None = None
+        self.patience = PATIENCE if self._compile is not None else 0
         fed = [row in self.batched for row in self.wrt]
         self.picks = picks(self.ir, self.tape, results, len(self.rows), fed)
         self.descent: Any = None  # the compiled steps of the last `minimize`, for the next one (descent.py)
@@ -247,13 +248,16 @@ class CompiledBackend(ReferenceBackend):
         """Count a level run; after PATIENCE of them compile in a background thread, and then switch to the code."""
         if self.patience > 1:
             self.patience -= 1
-        elif self._coming is not None and not self._coming.is_done():
-            self.patience = SOON
-        else:
-            if self._coming is not None:
-                with suppress(NotCompilable):  # then level runs go on
-                    self.tape = self._coming.result()
-            self._coming, self.patience = None, 0  # only now: after a Ctrl-C the next run tries again
+            return
+        if self._compile is not None:
+            coming = self._coming = self._coming or BackgroundTask(self._compile)
+            if not coming.is_done():
+                self.patience = SOON
+                return
+            self._coming = None
+            with suppress(NotCompilable):  # then level runs go on
+                self.tape = coming.result()
+        self.patience = 0  # only now: after a Ctrl-C the next run tries again
 
     def explain(self, times: bool = True) -> str:
         return report(self.lowering, self.tape, times)

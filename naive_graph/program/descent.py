@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
+from ..core.background import BackgroundTask
 from ..core.number import number
 from ..core.progress import open_bar
 from ..core.rules import RULES, Arithmetic
@@ -310,7 +311,8 @@ class _CompiledDescent:
 
     def __init__(self, machine: CompiledBackend, step: DescentStep, rate: float | None) -> None:
         self.step, self.rate, self.patience = step, rate, PATIENCE
-        self.code, self.coming = choose(step.ir, [step.output, *step.results], step.leaves, machine.query.engine)
+        self.code, later = choose(step.ir, [step.output, *step.results], step.leaves, machine.query.engine)
+        self.coming = None if later is None else BackgroundTask(later)
 
     def begin(self, inputs: Inputs, start: Sequence[float], steps: int) -> None:
         """Set the inputs and the leaves' values for a `minimize` of so many steps."""

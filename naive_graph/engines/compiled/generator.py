@@ -117,7 +117,7 @@ class Generator:
         self.scalar_module, self.vector_module = Module(1, self.declared, fast=True), Module(LANES, self.declared)
         self.parts: list[str] = []
         self.tables: dict[tuple[int, ...], str] = {}
-        self.constants = ir.constants
+        self.constants = {**ir.constants, NONE: -0.0}  # a bias that is missing adds nothing
         short = len(ir.operands) <= SHORT_LOOP and not any(map(self._is_wide, range(len(ir))))
         self.in_registers = bool(carried) and short and not ir.has_samples
         self.size = 0
@@ -138,11 +138,7 @@ class Generator:
     def _place_leaves(self) -> None:
         """Assign slots: first to leaves that are fed a number, then to other scalars that the caller sets."""
         sources = self.ir.sources
-        every = [source for row, source in sources.items() if not self.groups[row] and not isinstance(source, int)]
-        for line in sources.values():
-            if isinstance(line, Lanes):
-                every += line.sources
-        self.fed_rows = sorted({source.row for source in every if isinstance(source, FedInput)})
+        self.fed_rows = sorted({source.row for source in self.ir.scalar_sources() if isinstance(source, FedInput)})
         self.fed_slot = {row: self._reserve_slots(1) for row in self.fed_rows}
         self.slots: dict[int, int] = {}
         for row in self.ir.leaves().tolist():
@@ -469,17 +465,26 @@ class Generator:
 
     def _pack(self, room: int, rows: Sequence[int]) -> None:
         """Copy some scalars to contiguous slots from `room` on, where a kernel reads them."""
-        from_values, from_scalars = [], []
-        for slot, row in enumerate(rows, room):
-            source = self.ir.sources.get(row)
-            if row == NONE or row in self.constants:
-                self.initial.append((slot, -0.0 if row == NONE else self.constants[row]))
-            elif isinstance(source, int):
-                from_values.append((slot, source))
-            else:
-                from_scalars.append((slot, self._slot(row)))
+        constants, from_values, from_scalars = self._split_by_source(rows, room)
+        self.initial += constants
         self._copy("%values", "%scalars", from_values)
         self._copy("%scalars", "%scalars", from_scalars)
+
+    def _split_by_source(self, rows: Sequence[int], first: int) -> tuple[list[Any], list[Any], list[Any]]:
+        """Scalars to be laid side by side from place `first` on: their places, each with where the number comes from.
+
+        Those that are constants come with the number; those in `values` with its index; all others with their slots.
+        """
+        constants, from_values, from_scalars = [], [], []
+        for place, row in enumerate(rows, first):
+            source = self.ir.sources.get(row)
+            if row in self.constants:
+                constants.append((place, self.constants[row]))
+            elif isinstance(source, int):
+                from_values.append((place, source))
+            else:
+                from_scalars.append((place, self._slot(row)))
+        return constants, from_values, from_scalars
 
     def _outer(self, tile: Outer, group: Group) -> list[tuple[str, str]]:
         pairs, to = len(tile.lefts[0]), self.table(self.slots[line[0]] for line in tile.results)
@@ -603,15 +608,9 @@ class Generator:
 
     def _emit_results(self) -> None:
         """Emit copies of the wanted scalars to `out`, and the check that sets `nonfinite` to 0.0 if all are finite."""
-        from_scalars, from_values = [], []
-        for position, row in enumerate(self.wanted):
-            source = self.ir.sources.get(row)
-            if row in self.constants:
-                self.main.store(self.scalar_module.literal(self.constants[row]), "%out", position)
-            elif isinstance(source, int):
-                from_values.append((position, source))
-            else:
-                from_scalars.append((position, self._slot(row)))
+        constants, from_values, from_scalars = self._split_by_source(self.wanted, 0)
+        for position, value in constants:
+            self.main.store(self.scalar_module.literal(value), "%out", position)
         self._copy("%scalars", "%out", from_scalars)
         self._copy("%values", "%out", from_values)
         self._copy("%out", "%scalars", [(self._slot(leaf), k) for k, leaf in enumerate(self.carried, 1)])

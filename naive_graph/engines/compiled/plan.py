@@ -126,7 +126,7 @@ class CompiledPlan(Runnable):
         self.fed = {number: group.fed for number, group in made.group.items()}
         self.exported = {number: group.lines for number, group in made.group.items()}
         self.many = len(made.wanted)
-        self.reach = 1 + max(loaded_value_indices(ir), default=-1)
+        self.reach = 1 + max((source for source in ir.scalar_sources() if isinstance(source, int)), default=-1)
         self.scalars = allocate_aligned(made.size + 64 * LANES)
         for slot, number in made.initial:
             self.scalars[slot] = number
@@ -266,15 +266,6 @@ def handed_over(stage: Callable[..., None], packed: int) -> Any:
         return _helper().submit(stage, packed, 1)
     except RuntimeError:  # as in a browser, and when Python ends
         return None
-
-
-def loaded_value_indices(ir: IR) -> set[int]:
-    """The indices of all leaf values that the code loads."""
-    sources = list(ir.sources.values())
-    for lanes in ir.sources.values():
-        if isinstance(lanes, Lanes):
-            sources += lanes.sources
-    return {source for source in sources if isinstance(source, int)}
 
 
 def _counted(what: str, sizes: Sequence[str]) -> str:

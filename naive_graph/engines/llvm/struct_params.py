@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import ast
 import linecache
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -61,21 +61,12 @@ def words(function: Callable[..., Any]) -> list[str]:
 
 def without_records(tree: ast.FunctionDef, names: Mapping[str, Any]) -> ast.FunctionDef:
     """Rewrite a function's tree without records and tuples. names: the function's globals."""
-    records = {
-        argument.arg: record
-        for argument in tree.args.args
-        if (record := _record(argument.annotation, names)) is not None
-    }
     if (rest := tree.args.vararg) is not None and rest.annotation and ast.unparse(rest.annotation) == "float":
         tree.args.args.append(ast.arg(rest.arg, _expression(TUPLE)))
         tree.args.vararg = None
-    tuples = {
-        argument.arg for argument in tree.args.args if argument.annotation and ast.unparse(argument.annotation) == TUPLE
-    }
-    tree.args.args = [
-        part for argument in tree.args.args for part in _parts(argument, records.get(argument.arg), tuples)
-    ]
-    spelled: ast.FunctionDef = _Fields(records, tuples, names).visit(tree)
+    parts = {parameter.arg: _parts(parameter, names) for parameter in tree.args.args}
+    tree.args.args = [part for several in parts.values() for part in several]
+    spelled: ast.FunctionDef = _Fields(parts, names).visit(tree)
     return spelled
 
 
@@ -88,15 +79,15 @@ def _record(node: ast.expr | None, names: Mapping[str, Any]) -> Any:
     return record if isinstance(node, ast.Name) and hasattr(record := names.get(node.id), "_fields") else None
 
 
-def _parts(parameter: ast.arg, record: Any, tuples: Collection[str]) -> list[ast.arg]:
-    if parameter.arg in tuples:
+def _parts(parameter: ast.arg, names: Mapping[str, Any]) -> list[ast.arg]:
+    """The parameters that a parameter becomes: itself, unless it is a record or a tuple."""
+    record = _record(parameter.annotation, names)
+    if record is not None:
+        words = zip(record._fields, _words(record), strict=True)
+        return [ast.arg(_name(parameter.arg, field), ast.Name(word, ast.Load())) for field, word in words]
+    if parameter.annotation and ast.unparse(parameter.annotation) == TUPLE:
         return [ast.arg(parameter.arg, _expression("Floats")), ast.arg(_name(parameter.arg, COUNT), _expression("int"))]
-    if record is None:
-        return [parameter]
-    return [
-        ast.arg(_name(parameter.arg, field), ast.Name(word, ast.Load()))
-        for field, word in zip(record._fields, _words(record), strict=True)
-    ]
+    return [parameter]
 
 
 def _words(record: Any) -> list[str]:
@@ -110,41 +101,37 @@ def _annotation_text(kind: Any) -> str:
 
 
 class _Fields(ast.NodeTransformer):
-    """Replaces field accesses by names such as "record.field", which no Python variable can have."""
+    """Replaces field accesses by names such as "record.field", which no Python variable can have.
 
-    def __init__(self, records: Mapping[str, Any], tuples: Collection[str], names: Mapping[str, Any]) -> None:
-        self.records, self.tuples, self.names = records, tuples, names
+    parts: what each parameter became.
+    """
+
+    def __init__(self, parts: Mapping[str, Sequence[ast.arg]], names: Mapping[str, Any]) -> None:
+        self.parts, self.names = parts, names
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        if not isinstance(node.value, ast.Name) or node.value.id not in self.records:
+        if not isinstance(node.value, ast.Name) or node.value.id not in self.parts:
             return self.generic_visit(node)
         return ast.copy_location(ast.Name(_name(node.value.id, node.attr), node.ctx), node)
 
     def visit_For(self, node: ast.For) -> ast.AST:
-        if isinstance(node.iter, ast.Name) and node.iter.id in self.tuples:
+        if isinstance(node.iter, ast.Name) and node.iter.id in self.parts:  # a tuple
             xs, index = node.iter, ast.Name(_name(node.iter.id, ast.unparse(node.target)), ast.Store())
-            node.body.insert(
-                0, ast.Assign([node.target], ast.Subscript(xs, ast.Name(index.id, ast.Load()), ast.Load()))
-            )
-            node.target, node.iter = (
-                index,
-                ast.Call(_expression("range"), [ast.Name(_name(xs.id, COUNT), ast.Load())], []),
-            )
+            element = ast.Subscript(xs, ast.Name(index.id, ast.Load()), ast.Load())
+            node.body.insert(0, ast.Assign([node.target], element))
+            count = ast.Name(_name(xs.id, COUNT), ast.Load())
+            node.target, node.iter = index, ast.Call(_expression("range"), [count], [])
         return self.generic_visit(node)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        if ast.unparse(node.func) == "len" and (xs := ast.unparse(node.args[0])) in self.tuples:
+        if ast.unparse(node.func) == "len" and (xs := ast.unparse(node.args[0])) in self.parts:  # a tuple
             return ast.Name(_name(xs, COUNT), ast.Load())
         arguments: list[ast.expr] = []
         for argument in node.args:
-            if isinstance(argument, ast.Name) and argument.id in self.records:
-                arguments += [
-                    ast.Name(_name(argument.id, field), ast.Load()) for field in self.records[argument.id]._fields
-                ]
+            if isinstance(argument, ast.Name) and argument.id in self.parts:
+                arguments += [ast.Name(part.arg, ast.Load()) for part in self.parts[argument.id]]
             elif isinstance(argument, ast.Call) and _record(argument.func, self.names) is not None:
                 arguments += argument.args
-            elif isinstance(argument, ast.Name) and argument.id in self.tuples:
-                arguments += [argument, ast.Name(_name(argument.id, COUNT), ast.Load())]
             else:
                 arguments.append(argument)
         node.args = arguments

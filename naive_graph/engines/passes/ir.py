@@ -111,6 +111,12 @@ class IR:
         """All rows that are not leaves."""
         return np.flatnonzero((self.kinds >= 0) | (self.kinds <= DOT))
 
+    def scalar_sources(self) -> list[Any]:
+        """The sources of all single numbers: of scalar leaves, and of the lanes of hidden samples."""
+        groups, lanes = self.groups.tolist(), [line for line in self.sources.values() if isinstance(line, Lanes)]
+        scalars = [source for row, source in self.sources.items() if not groups[row]]
+        return scalars + [source for line in lanes for source in line.sources]
+
     def __repr__(self) -> str:
         return f"<plan of {len(self)} rows>"
 
