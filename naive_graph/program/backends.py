@@ -87,19 +87,16 @@ class ReferenceBackend:
     """Answers with the reference engine: slow, and the definition of the right numbers.
 
     Calling it returns the values, the slopes, and whether all are finite. patience: how many more level runs there
-    are until compiled code may replace them; 0 where nothing replaces what runs now.
+    are until compiled code may replace them; 0 where nothing replaces what runs now. descent: the compiled steps of the
+    last `minimize`, for the next one (descent.py).
     """
 
     patience = 0
+    descent: Any = None
 
     def __init__(self, query: Query) -> None:
         self.query, self.weights = query, query.weights
         self.tables, self.rows, self.wrt, self.batched = query.tables, query.rows, query.wrt, query.batched
-
-    @property
-    def machine(self) -> CompiledBackend | None:
-        """This backend if it is compiled, so that its passes can be looked at; None for the others."""
-        return None
 
     def stages(self) -> dict[str, PassResult]:
         """The passes by their names, with the plan that each makes; none where no pass runs."""
@@ -195,7 +192,7 @@ class CompiledBackend(ReferenceBackend):
     """Answers by machine code of the plan's own, or in level runs: see `choose`.
 
     Either leaves all results in one array, `out`, whose last element is 0.0 if all are finite. tape: the code or the
-    level runs that run now. picks: where the outputs' values lie, then each output's slopes.
+    level runs that run now. picks: `result_readers` of the outputs' values, then of each output's slopes.
     """
 
     def __init__(self, query: Query) -> None:
@@ -214,12 +211,7 @@ class CompiledBackend(ReferenceBackend):
         self._coming: BackgroundTask | None = None
         self.patience = PATIENCE if self._compile is not None else 0
         fed = [row in self.batched for row in self.wrt]
-        self.picks = picks(self.ir, self.tape, results, len(self.rows), fed)
-        self.descent: Any = None  # the compiled steps of the last `minimize`, for the next one (descent.py)
-
-    @property
-    def machine(self) -> CompiledBackend:
-        return self
+        self.picks = result_readers(self.ir, self.tape, results, len(self.rows), fed)
 
     def stages(self) -> dict[str, PassResult]:
         """The passes run again, as their plans were not kept. One that ran twice stands where it ran last."""
@@ -239,7 +231,7 @@ class CompiledBackend(ReferenceBackend):
             source = self.tables.values if self.weights is None else self.weights.array
             with memoryview(source) as view:  # the array stays where it is while there is a view of it
                 code.run(view)
-            values, *slopes = [pick.reader(code)() for pick in self.picks]
+            values, *slopes = [pick(code)() for pick in self.picks]
             # The code checks all samples of a row, even if a result is one of them: then all results may be finite.
             finite = code.out.item(-1) == 0.0 or all_finite([values, *slopes])
         return (as_list(values), slopes, finite) if finite or inputs.batches else super().__call__(inputs)
@@ -308,49 +300,17 @@ Backend = ReferenceBackend
 # --- reading the results of a run -------------------------------------------------
 
 
-class ResultPick(NamedTuple):
-    """Where some results lie in the code's memory: single numbers in `out` (group 0), or lines of a group of samples.
-
-    where: a slice if they lie side by side, else their indices.
-    """
-
-    group: int
-    where: Any
-
-    def reader(self, code: Any) -> Callable[[], Any]:
-        """A function that returns a copy of them; all that can be looked up before the call is."""
-        memory = code.out_lines(self.group) if self.group else code.out  # replaced if the number of samples changes
-        return memory[self.where].copy if isinstance(self.where, slice) else partial(getitem, memory, self.where)
+Reader = Callable[[], Any]  # returns a copy of some results; all that can be looked up before is
 
 
-class PickEach(NamedTuple):
-    """Results of which some are single numbers and some have a line of samples: read one by one.
+def result_readers(
+    ir: IR, code: Any, results: list[Sample], outputs: int, fed: Sequence[bool]
+) -> list[Callable[[Any], Reader]]:
+    """How to read the outputs' values, and then each output's slopes: functions from the code to a Reader.
 
-    The result is an array, or a list if their dimensions differ. spread: for each, whether a single number is repeated
-    for every sample, as it must be in a derivative with respect to a PlaceHolder that is fed a batch.
-    """
-
-    picks: list[ResultPick]
-    spread: Sequence[bool]
-
-    def reader(self, code: Any) -> Callable[[], Any]:
-        """A function that returns a copy of them."""
-        reads = [
-            (pick.reader(code), code.samples[1] if is_spread else 0) for pick, is_spread in zip(self.picks, self.spread)
-        ]
-
-        def read() -> Any:
-            entries = [_only_entry(read_one(), samples) for read_one, samples in reads]
-            return np.array(entries) if len({np.ndim(entry) for entry in entries}) == 1 else entries
-
-        return read
-
-
-def picks(ir: IR, code: Any, results: list[Sample], outputs: int, fed: Sequence[bool]) -> list[ResultPick | PickEach]:
-    """Where the code leaves the outputs' values, and then each output's slopes.
-
-    results: the values of as many outputs as `outputs` says, then all slopes. fed: for each leaf of wrt, whether it is
-    a PlaceHolder of a batch, so that its slope has an entry for each sample.
+    A Reader is valid until the code is replaced, or the number of its samples changes. results: the values of as many
+    outputs as `outputs` says, then all slopes. fed: for each leaf of wrt, whether it is a PlaceHolder of a batch, so
+    that its slope has an entry for each sample.
     """
     scalars, entries = count(), []
     for row, lane in results:
@@ -358,14 +318,41 @@ def picks(ir: IR, code: Any, results: list[Sample], outputs: int, fed: Sequence[
         position = code.place_out(row, lane) if group else next(scalars)
         entries.append((group if lane == NONE else 0, position))
     firsts = range(outputs, len(results), max(len(fed), 1))
-    return [_pick(entries[:outputs], [False] * outputs), *(_pick(entries[k : k + len(fed)], fed) for k in firsts)]
+    slopes = [_result_reader(entries[first : first + len(fed)], fed) for first in firsts]
+    return [_result_reader(entries[:outputs], [False] * outputs), *slopes]
 
 
-def _pick(places: list[tuple[int, int]], spread: Sequence[bool]) -> ResultPick | PickEach:
-    groups = {group for group, _ in places}
+def _result_reader(entries: list[tuple[int, int]], spread: Sequence[bool]) -> Callable[[Any], Reader]:
+    """How to read some results. entries: for each a group of samples and its line, or 0 and its place in `out`.
+
+    spread: for each, whether a single number is repeated for every sample, as it must be in a derivative with respect
+    to a PlaceHolder that is fed a batch.
+    """
+    groups = {group for group, _ in entries}
     if len(groups) > 1 or (any(spread) and 0 in groups):
-        return PickEach([ResultPick(group, slice(position, position + 1)) for group, position in places], spread)
-    return ResultPick(groups.pop(), slice_if_consecutive([position for _, position in places]))
+        return partial(_read_each, entries, spread)
+    return partial(_read_together, groups.pop(), slice_if_consecutive([position for _, position in entries]))
+
+
+def _read_together(group: int, where: Any, code: Any) -> Reader:
+    """A Reader of single numbers in `out` (group 0), or of lines of a group of samples. where: a slice, or indices."""
+    memory = code.out_lines(group) if group else code.out
+    return memory[where].copy if isinstance(where, slice) else partial(getitem, memory, where)
+
+
+def _read_each(entries: list[tuple[int, int]], spread: Sequence[bool], code: Any) -> Reader:
+    """A Reader of results of which some are single numbers and some have a line of samples.
+
+    It returns an array, or a list if their dimensions differ.
+    """
+    reads = [_read_together(group, slice(position, position + 1), code) for group, position in entries]
+    repeats = [code.samples[1] if is_spread else 0 for is_spread in spread]
+
+    def read() -> Any:
+        numbers = [_only_entry(read_one(), samples) for read_one, samples in zip(reads, repeats)]
+        return np.array(numbers) if len({np.ndim(number) for number in numbers}) == 1 else numbers
+
+    return read
 
 
 def all_finite(results: Any) -> bool:

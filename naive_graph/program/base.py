@@ -30,7 +30,7 @@ from ..graph.graph import GraphType
 from ..graph.node_factory import CURRENT
 from ..graph.nodes import Node, PlaceHolder, is_leaf_variable, rows_of
 from ..graph.run_checks import report_invalid
-from .backends import Backend, Query, backend_for
+from .backends import Backend, CompiledBackend, Query, backend_for
 from .fast_path import AGE, FastCall, FastPath, call_signature, fast_path
 from .inputs import (
     ArrayWeights,
@@ -41,7 +41,6 @@ from .inputs import (
     as_input_list,
     as_node_list,
     check_inputs,
-    is_single,
     make_slot,
     make_slots,
     missing_value_error,
@@ -89,7 +88,7 @@ class ProgramBase(Suggesting):
     ) -> None:
         if isinstance(engine, Node):
             raise NodeError("A Program takes Variables in one list: Program(loss, wrt=[a, b, c]).")
-        self._single = is_single(outputs)
+        self._single = isinstance(outputs, Node) or getattr(outputs, "shape", None) == ()  # of a lowered tensor
         self.outputs: list[Node] = as_node_list(outputs, "Program")
         self.wrt: list[Node] = as_node_list(wrt, "Program's wrt")
         if not self.outputs:
@@ -330,7 +329,8 @@ class ProgramBase(Suggesting):
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         """A copy that reads a copy of the array given as weights=. The graph's nodes are not copied."""
         twin = copy(self)
-        twin._weights = deepcopy(self._weights, memo)
+        if isinstance(twin._weights, ArrayWeights):
+            twin._weights.hold(deepcopy(twin._weights.held.array, memo))
         return twin
 
     def __reduce__(self) -> NoReturn:
@@ -380,8 +380,8 @@ class ProgramBase(Suggesting):
         """The plan as a picture, as it is after that pass. options: direction, title, most, as `draw` takes them."""
         with self._lock:
             backend = self._compile_backend(self._check_inputs(feed, inputs), None)
-        if backend.machine is None:
+        if not isinstance(backend, CompiledBackend):
             raise EngineError("The reference engine has no passes to draw. Draw the node itself: draw(y).")
         if after not in (stages := backend.stages()):
             raise EngineError(f"There is no pass {after!r} here. The passes are: {', '.join(map(repr, stages))}.")
-        return late_bound["draw_plan"](backend.machine, after, **options)
+        return late_bound["draw_plan"](backend, after, **options)

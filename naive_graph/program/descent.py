@@ -181,8 +181,8 @@ def not_minimizable_error(tables: Tables, outputs: Sequence[int], weights: Seque
 
 def _check_leads_down(answers: ReferenceBackend) -> None:
     """Raise NodeError if the output depends on none of the weights."""
-    if answers.machine is not None:
-        lowering = answers.machine.lowering
+    if isinstance(answers, CompiledBackend):
+        lowering = answers.lowering
         if any(lowering.ir.constants.get(slope.row) != 0.0 for slope in lowering.slopes[0]):
             return  # the common case, which needs no look at the graph
     if error := _constant_loss_error(answers.tables, answers.rows[0], answers.wrt):
@@ -233,8 +233,7 @@ def descend(answers: ReferenceBackend, inputs: Inputs, rule: Any, steps: Any, he
         if bar is not None:
             bar.close()
     _write_result(answers, inputs, runner, history, write)
-    if answers.machine is not None:
-        answers.machine.descent = runner if runner.rate is not None else None  # minimize(0.1) again reuses it
+    answers.descent = runner if runner.rate is not None else None  # minimize(0.1) again reuses it
     return history
 
 
@@ -279,25 +278,24 @@ def _select_runner(
     answers: ReferenceBackend, inputs: Inputs, rule: Any, steps: int, held: list[float]
 ) -> _CompiledDescent | _ReferenceDescent:
     """What runs the steps: the code of the last `minimize` if the rate is the same, new code, or Python."""
-    machine = answers.machine
-    if machine is None:
+    if not isinstance(answers, CompiledBackend):
         _check_leads_down(answers)
         return _ReferenceDescent(answers, inputs, rule, held)
-    lowering = machine.lowering
+    lowering = answers.lowering
     if lowering.ir.groups[lowering.values[0].row]:
         raise NodeError(
             "minimize makes one number small; this output has one for each sample. "
             "Gather them: Program(mean(loss), wrt=weights)."
         )
     if any(slope.lane != NONE for slope in lowering.slopes[0]):  # a weight that only one of the found samples uses
-        lowering = Lowering(inputs.tables, answers.rows, answers.wrt, machine.batched, find=False)
+        lowering = Lowering(inputs.tables, answers.rows, answers.wrt, answers.batched, find=False)
     rate = rule if type(rule) is float else None  # a function may do something else the next time
-    kept, machine.descent = machine.descent, None  # a `minimize` during this one must not share its memory
+    kept, answers.descent = answers.descent, None  # a `minimize` during this one must not share its memory
     if isinstance(kept, _CompiledDescent) and kept.rate == rate:
         kept.begin(inputs, list(dict(zip(answers.wrt, held, strict=True)).values()), steps)
         return kept
     _check_leads_down(answers)
-    runner = _CompiledDescent(machine, build_step(lowering, answers.wrt, held, rule), rate)
+    runner = _CompiledDescent(answers.query.engine, build_step(lowering, answers.wrt, held, rule), rate)
     runner.begin(inputs, runner.step.start, steps)
     return runner
 
@@ -309,9 +307,9 @@ class _CompiledDescent:
     how many more steps run in level runs before a background thread compiles them.
     """
 
-    def __init__(self, machine: CompiledBackend, step: DescentStep, rate: float | None) -> None:
+    def __init__(self, engine: str | None, step: DescentStep, rate: float | None) -> None:
         self.step, self.rate, self.patience = step, rate, PATIENCE
-        self.code, later = choose(step.ir, [step.output, *step.results], step.leaves, machine.query.engine)
+        self.code, later = choose(step.ir, [step.output, *step.results], step.leaves, engine)
         self.coming = None if later is None else BackgroundTask(later)
 
     def begin(self, inputs: Inputs, start: Sequence[float], steps: int) -> None:

@@ -64,13 +64,14 @@ def fast_path(
     weights: where they are, in an array or in the graph; they are read in place. single: whether to return one output
     instead of a list. slots, values: the call's inputs: all batches, or floats and arrays of one sample.
     """
-    if not isinstance(backend, CompiledBackend) or not _can_be_fed(backend, slots):
-        return None
+    fed = {row for slot in slots for row in slot.rows}
+    if not isinstance(backend, CompiledBackend) or not fed.issuperset([*backend.placeholders, *backend.tape.fed_rows]):
+        return None  # all PlaceHolders must be fed; then only the Variables can change, which are loaded in any case
     code, source = backend.tape, weights.source()
     with memoryview(source) as view:
         code.set_source(view)
     feed = _batch_feeder(code, samples, slots, values) if backend.batched else _scalar_feeder(code, slots)
-    read_values, *slope_readers = [pick.reader(code) for pick in backend.picks]
+    read_values, *slope_readers = [pick(code) for pick in backend.picks]
     nonfinite, call, packed = code.out.item, code.call, code.packed
 
     def fast_call(inputs: tuple[Any, ...]) -> Result | None:
@@ -99,12 +100,6 @@ def _count_runs(backend: CompiledBackend, fast_call: FastCall) -> FastCall:
         return answer
 
     return counted_call
-
-
-def _can_be_fed(backend: CompiledBackend, slots: Sequence[InputSlot]) -> bool:
-    """Whether the inputs cover all PlaceHolders; then only the Variables can change, which are loaded in any case."""
-    fed = {row for slot in slots for row in slot.rows}
-    return fed.issuperset([*backend.placeholders, *backend.tape.fed_rows])
 
 
 Feeder = Callable[..., Any]  # passes inputs to the code; returns what must live until the run ends, None if unfit

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from contextlib import suppress
-from copy import copy, deepcopy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -131,11 +130,6 @@ def _is_iterable(value: Any) -> bool:
         iter(value)
         return True
     return False
-
-
-def is_single(given: Any) -> bool:
-    """Whether it is one node, not a list: a Node, or a lowered tensor of shape ()."""
-    return isinstance(given, Node) or getattr(given, "shape", None) == ()
 
 
 def as_input_list(given: Any) -> list[Any]:
@@ -301,9 +295,6 @@ class VariableWeights:
     def __init__(self, tables: Tables, rows: Sequence[int]) -> None:
         self.tables, self.rows, self._where = tables, rows, slice_if_consecutive(rows)
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> VariableWeights:
-        return self  # Variables are not copied
-
     def source(self) -> Any:
         """The array that holds them. It stays where it is while there is a view of it."""
         return self.tables._values
@@ -334,11 +325,6 @@ class ArrayWeights:
             raise FeedError(f"The places of weights are whole numbers from 0 to {len(array) - 1}.")
         self._where = slice_if_consecutive(where.tolist())
         self.held = Weights(array, dict(zip(rows, where.tolist(), strict=True)))
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> ArrayWeights:
-        twin = copy(self)
-        twin.hold(deepcopy(self.held.array, memo))
-        return twin
 
     def source(self) -> Any:
         """The array that holds them."""

@@ -264,7 +264,7 @@ def measured(kind: str, size: int) -> dict[str, Any]:
     worked = time.process_time() - since
     answers = next(iter(program._backends.values()))
     step = fastest(lambda: program(*given))
-    machine = answers.machine  # None for the direct engine, which plans nothing
+    machine = answers if hasattr(answers, "lowering") else None  # the direct engine plans nothing
     stages = machine.lowering.stages if machine is not None else []
     return {
         "kind": kind, "size": size, "step": step, "first": first, "peak": peak() - before, "built": built - before,

@@ -60,7 +60,7 @@ def test_it_goes_downhill_as_the_reference_engine_does(small):
         for x, value in zip(wrt, before):
             x.value = value
         found.append([*program.minimize(1e-3, 5), *(x.value for x in wrt)])
-    assert answers_of(program).machine is None and len(set(found[0][:5])) == 5
+    assert not isinstance(answers_of(program), backends.CompiledBackend) and len(set(found[0][:5])) == 5
     assert found[1] == pytest.approx(found[0], rel=1e-12)
 
 

@@ -74,13 +74,12 @@ class StraightLineCode(StraightLineFunction):
 class Group:
     """The memory layout of one group of samples: which line of a block holds each row's values.
 
-    hidden: the number of samples if they come from the graph, 0 if they are fed. block: samples of a block. own_memory:
-    whether each block has memory of its own (else all share one block's). slots: row -> line; free: lines to use again;
-    size: lines of a block. lines: rows wanted for every sample -> their line in the results. fed: leaves that are fed.
-    totals: how many sums are added in the order of the samples; their terms are stored until all samples have run.
+    block: samples of a block. own_memory: whether each block has memory of its own (else all share one block's).
+    slots: row -> line; free: lines to use again; size: lines of a block. lines: rows wanted for every sample -> their
+    line in the results. fed: leaves that are fed. totals: how many sums are added in the order of the samples; their
+    terms are stored until all samples have run.
     """
 
-    hidden: int
     block: int
     own_memory: bool
     slots: dict[int, int] = field(default_factory=dict)
@@ -160,7 +159,7 @@ class Generator:
             mine = [row for row in leaves if self.groups[row] == number]
             hidden = any(isinstance(ir.sources.get(row), Lanes) for row in mine)
             block = min(BLOCK, -(-ir.samples[number] // LANES) * LANES) if hidden else BLOCK
-            group = Group(ir.samples[number] if hidden else 0, block, hidden or len(by_group[number]) > 1)
+            group = Group(block, hidden or len(by_group[number]) > 1)
             group.fed = [row for row in mine if isinstance(ir.sources.get(row), FedInput)]
             self.group[number] = group
         for row in wanted:
