@@ -170,15 +170,12 @@ def check_inputs(tables: Tables, feed: Mapping[Any, Any] | None, pairs: Iterable
     """All that a call gives, checked. feed: by PlaceHolder; pairs: an input's slot, and what is given for it."""
     fed = Inputs(tables, {}, [])
     for slot, values in pairs:
-        if slot.shape:
-            _add_array_input(fed, slot, values)
-        else:
-            _add_scalar_input(fed, slot, values)
+        _add_input(fed, slot, values)
     seen = {*fed.numbers, *(row for batch in fed.batches for row in batch.rows)} if feed else set()
     for row, values in feed_items({} if feed is None else feed):
         if row in seen:
             raise FeedError(f"{tables.label(row)} is fed twice. Feed it among the inputs, or by name.")
-        _add_scalar_input(fed, InputSlot((row,), ()), values)
+        _add_input(fed, InputSlot((row,), ()), values)
     if len({batch.columns.shape[1] for batch in fed.batches}) > 1:
         sizes = ", ".join(f"{tables.label(batch.rows[0])} {batch.columns.shape[1]}" for batch in fed.batches)
         raise FeedError(f"All batches must have one length; here: {sizes}.")
@@ -208,39 +205,28 @@ def _is_plain_float_array(values: Any, dimensions: int) -> bool:
     return type(values) is np.ndarray and values.ndim == dimensions and values.dtype == np.float64 and values.size > 0
 
 
-def _add_scalar_input(fed: Inputs, slot: InputSlot, values: Any) -> None:
-    """Add what is given for a slot of shape (): a number, or one for each sample."""
-    if _is_plain_float_array(values, 1):
-        fed.batches.append(Batch(slot.rows, values[None]))
-        return
-    label = slot.label(fed.tables)
-    takes = f"{label} takes a number, or a row of numbers, one for each sample"
-    if getattr(values, "ndim", 0) == 0 and not isinstance(values, (list, tuple, range)):
-        fed.numbers[slot.rows[0]] = number(values, label)
-        return
-    batch = _array(values, takes)
-    if batch.ndim != 1:
-        raise FeedError(f"{takes}; not an array of shape {batch.shape} and kind {batch.dtype}. One row: array.ravel().")
-    fed.batches.append(Batch(slot.rows, floats(batch, label)[None]))
-
-
-def _add_array_input(fed: Inputs, slot: InputSlot, values: Any) -> None:
-    """Add what is given for a slot with a shape: an array of it, or one for each sample."""
+def _add_input(fed: Inputs, slot: InputSlot, values: Any) -> None:
+    """Add what is given for a slot: a number or an array, as its shape says, or one for each sample."""
     rows, shape = slot.rows, slot.shape
     if _is_plain_float_array(values, len(shape) + 1) and values.shape[1:] == shape:
         fed.batches.append(Batch(rows, values.reshape(-1, len(rows)).T))
         return
-    who = slot.label(fed.tables)
-    takes = f"{who[0].upper()}{who[1:]} takes an array of " + (
-        f"{len(rows)} columns" if slot.leaf is None else f"shape {shape}, or one for each sample"
-    )
+    label, hint, instead = slot.label(fed.tables), "", ", not one"
+    if shape:
+        kind = f"{len(rows)} columns" if slot.leaf is None else f"shape {shape}, or one for each sample"
+        takes = f"{label[0].upper()}{label[1:]} takes an array of {kind}"
+    elif getattr(values, "ndim", 0) == 0 and not isinstance(values, (list, tuple, range)):
+        fed.numbers[rows[0]] = number(values, label)
+        return
+    else:
+        takes = f"{label} takes a number, or a row of numbers, one for each sample"
+        hint, instead = " One row: array.ravel().", "; not an array"
     array = _array(values, takes)
-    if array.shape[-len(shape) :] != shape or array.ndim > len(shape) + 1:
-        hint = ""
-        if slot.leaf is not None and array.ndim and array.shape[1:] == shape[1:]:
+    if array.shape != shape and (array.ndim == 0 or array.shape[1:] != shape):
+        if slot.leaf is not None and array.ndim and shape and array.shape[1:] == shape[1:]:
             hint = f" The tensor has {shape[0]} samples, not {len(array)}. Make a Program for each number of them."
-        raise FeedError(f"{takes}, not one of shape {array.shape} and kind {array.dtype}.{hint}")
-    numbers = floats(array, takes).reshape(-1, len(rows))
+        raise FeedError(f"{takes}{instead} of shape {array.shape} and kind {array.dtype}.{hint}")
+    numbers = floats(array, label).reshape(-1, len(rows))
     if array.ndim == len(shape):
         fed.numbers.update(zip(rows, numbers[0].tolist(), strict=True))
     else:

@@ -21,7 +21,7 @@ from naive_graph.engines.passes.ir import NONE
 
 
 def rows_of(step):
-    return step if isinstance(step, list) else operands_of(step)[0]
+    return step if isinstance(step, list) else operands_of(None, step)[0]  # only a list of rows asks the plan
 
 
 def needs_of(ir, step):

@@ -20,7 +20,6 @@ holds the leaves, a 1, and then the runs' results: so slot 2 below is the 1.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -69,11 +68,9 @@ def list_runs(tables: Tables, results: list[int]) -> RunListing:
         ir, new_row = run_pass(ir, wanted)
         wanted, position = new_row[wanted], np.where(position == NONE, NONE, new_row[position])
     runs = LevelRuns(ir, wanted.tolist())
-    return RunListing(rows, position, ir, runs.places[: len(ir)], list(_instructions(runs)))
-
-
-def _instructions(runs: LevelRuns) -> Iterator[RunLine]:
+    instructions = []
     for shape, first, many, _ in runs.runs.reshape(-1, 4).tolist():  # four numbers a run
-        kind, *_ = runs.shapes[shape]
+        kind, _ = runs.shapes[shape]
         way = "a loop over its rows" if many > 1 else "one row"
-        yield RunLine(name_of(kind), first, many, "a loop over the products" if kind == DOT else way)
+        instructions.append(RunLine(name_of(kind), first, many, "a loop over the products" if kind == DOT else way))
+    return RunListing(rows, position, ir, runs.places[: len(ir)], instructions)

@@ -73,12 +73,9 @@ class ExpressionTranslator(FunctionBuilder):
         return self.of_Constant(ast.Constant(self.names[node.id]))
 
     def of_BinOp(self, node: ast.BinOp) -> Typed:
-        left, right = self.expression(node.left), self.expression(node.right)
-        kind = "double" if isinstance(node.op, ast.Div) else self.widest(left, right)
-        kind = "i64" if kind == "i1" else kind
-        left, right = self.cast(left, kind), self.cast(right, kind)
+        kind, operands = self.alike(node.left, node.right, "double" if isinstance(node.op, ast.Div) else "i64")
         words: dict[Any, str] = INT_OPS if kind == "i64" else FLOAT_OPS
-        return Typed(self.emit(f"{words[type(node.op)]} {kind} {left.text}, {right.text}"), kind)
+        return Typed(self.emit(f"{words[type(node.op)]} {kind} {operands}"), kind)
 
     def of_UnaryOp(self, node: ast.UnaryOp) -> Typed:
         if isinstance(node.op, ast.Not):
@@ -96,15 +93,16 @@ class ExpressionTranslator(FunctionBuilder):
 
     def of_Compare(self, node: ast.Compare) -> Typed:
         (operator,), (other,) = node.ops, node.comparators
-        left, right = self.expression(node.left), self.expression(other)
-        kind = self.widest(left, right)
-        kind = "i64" if kind == "i1" else kind
-        left, right = self.cast(left, kind), self.cast(right, kind)
+        kind, operands = self.alike(node.left, other, "i64")
         words: dict[Any, str] = INT_TESTS if kind == "i64" else FLOAT_TESTS
-        test = self.emit(
-            f"{'icmp' if kind == 'i64' else 'fcmp'} {words[type(operator)]} {kind} {left.text}, {right.text}"
-        )
-        return Typed(test, "i1")
+        test = f"{'icmp' if kind == 'i64' else 'fcmp'} {words[type(operator)]} {kind} {operands}"
+        return Typed(self.emit(test), "i1")
+
+    def alike(self, left: ast.expr, right: ast.expr, least: str) -> tuple[str, str]:
+        """The common type of two operands, at least that wide, and both as they are written in an instruction."""
+        values = self.expression(left), self.expression(right)
+        kind = self.widest(*values, Typed("", least))
+        return kind, ", ".join([self.cast(value, kind).text for value in values])
 
     def of_BoolOp(self, node: ast.BoolOp) -> Typed:
         """`and` and `or` as a value, 1 or 0. (Python would give the value of one operand.)"""

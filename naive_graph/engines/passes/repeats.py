@@ -79,15 +79,6 @@ def candidate_partitions(ir: IR, by_identity: bool) -> Iterator[Array]:
         yield np.where(repeated > 0, sample[heads], NONE).astype(np.int32)
 
 
-def find_owners(ir: IR, uses: Array, guess: Array) -> Array | None:
-    """Extend a guess to all rows: each row's sample, NONE, or SUM; None if samples meet in a row that is no sum.
-
-    uses: how often each row is used, counting requests by the caller.
-    """
-    sample = guess.copy()
-    return sample if propagate_samples(len(ir), ir.columns, uses, sample) else None
-
-
 def outermost_sums(ir: IR, uses: Array, sample: Array) -> list[int]:
     """The sums over samples that are not partial sums of another one."""
     parts = np.zeros(len(ir), np.uint8)
@@ -212,7 +203,10 @@ def first_of(row: int, found: Components) -> int:
 
 @machine
 def propagate_samples(rows: int, of: PlanColumns, uses: Ints, sample: Ints) -> int:
-    """Propagate samples to their consumers; a sum over several becomes SUM. Returns 0 if they meet in another row."""
+    """Propagate samples to their consumers; a sum over several becomes SUM. Returns 0 if they meet in another row.
+
+    uses: how often each row is used, counting requests by the caller.
+    """
     nested = 0
     for row in range(rows):
         begin, end = of.starts[row], of.starts[row + 1]

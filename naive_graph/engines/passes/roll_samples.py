@@ -45,7 +45,7 @@ import numpy as np
 from ...core.tables import CONSTANT
 from .cse import eliminate_dead_code
 from .ir import DOT, IR, NONE, SUB, TOTAL, WHERE, Array, Lanes, Sample, replace_rows
-from .repeats import FEWEST, SUM, candidate_partitions, find_owners, is_compared, outermost_sums, uses_of
+from .repeats import FEWEST, SUM, candidate_partitions, is_compared, outermost_sums, propagate_samples, uses_of
 
 MOST_GROUPS = 16
 MOST_CHOICES = 64  # alternatives of all selections together, unless a sample has more rows than that
@@ -121,8 +121,8 @@ def _align_samples(ir: IR, guess: Array, requested: WantedRows) -> AlignedSample
     uses = uses_of(ir)
     uses[[*requested.keep, *requested.alone]] += 2
     while True:
-        sample = find_owners(ir, uses, guess)
-        if sample is None or (sample[requested.alone] >= 0).any():
+        sample = guess.copy()
+        if not propagate_samples(len(ir), ir.columns, uses, sample) or (sample[requested.alone] >= 0).any():
             return None
         roots: list[SumRoot] = []
         shapes = _hash_shapes(ir, sample)
