@@ -22,6 +22,7 @@ from ..core.lazy_exports import late_bound
 from ..core.lock import GUARD
 from ..core.number import floats
 from ..core.plan import check_set
+from ..core.rules import Arithmetic
 from ..core.tables import NEVER
 from ..engines.select import engine_named
 from ..errors import EngineError, FeedError, NaiveGraphError, NodeError, StaleNodeError
@@ -38,9 +39,9 @@ from .inputs import (
     InputSlot,
     VariableWeights,
     Weights,
-    as_input_list,
     as_node_list,
     check_inputs,
+    listed,
     make_slot,
     make_slots,
     missing_value_error,
@@ -94,7 +95,7 @@ class ProgramBase(Suggesting):
         if not self.outputs:
             raise NodeError("A Program needs at least one output. Write Program(loss, wrt=weights).")
         self._tables, self._engine = CURRENT.tables, engine_named(engine)
-        self.inputs = as_input_list(inputs)
+        self.inputs = listed(inputs, str, Arithmetic)
         self._inputs = make_slots(self.inputs, self._slot)
         self._rows = rows_of(self.outputs, "Program")
         self._wrt = rows_of(self.wrt, "Program's wrt")

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.number import floats, number, shortened
-from ..core.rules import Arithmetic
 from ..core.tables import Tables
 from ..errors import FeedError, NodeError, PlaceHolderError
 from ..graph.node_factory import CURRENT
@@ -86,7 +85,7 @@ def feed(code: Any, inputs: Inputs) -> None:
 
 def places_of(code: Any, rows: Sequence[int], of_samples: bool) -> tuple[Any, Any]:
     """The indices of those rows that the code reads; and their slots in its scalars, or their lines of samples."""
-    fed = [code.ir.sources[leaf].row for leaf in code.fed[1]] if of_samples else code.fed_rows
+    fed = [code.ir.sources[leaf].row for leaf in code.generator.group[1].fed] if of_samples else code.fed_rows
     place_of = {row: offset for offset, row in enumerate(fed, 0 if of_samples else code.fed_at.start)}
     read = [index for index, row in enumerate(rows) if row in place_of]
     return slice_if_consecutive(read), slice_if_consecutive([place_of[rows[index]] for index in read])
@@ -104,11 +103,7 @@ def slice_if_consecutive(places: Sequence[int]) -> Any:
 
 def as_node_list(given: Any, who: str) -> list[Any]:
     """A node, or a list of them, as a list."""
-    if isinstance(given, Node):
-        return [given]
-    if isinstance(given, (str, Mapping, Set)) or not _is_iterable(given):  # a set has no order, so no first output
-        raise not_a_node_error(given, who)
-    nodes = list(given)
+    nodes = listed(given, Node, str, Mapping, Set)  # a set has no order, so no first output
     for node in nodes:
         if not isinstance(node, Node):
             raise not_a_node_error(node, who)
@@ -124,17 +119,12 @@ def not_a_node_error(given: Any, who: str) -> NodeError:
     return NodeError(f"{who} takes nodes, not {type(given).__name__} {shortened(given)}.{hint}")
 
 
-def _is_iterable(value: Any) -> bool:
-    """Whether `for` takes it; an array without axes has `__iter__` and cannot be gone through."""
-    with suppress(TypeError):
-        iter(value)
-        return True
-    return False
-
-
-def as_input_list(given: Any) -> list[Any]:
-    """An input, or several, as a list."""
-    return list(given) if _is_iterable(given) and not isinstance(given, (str, Arithmetic)) else [given]
+def listed(given: Any, *alone: type) -> list[Any]:
+    """Several things as a list; a list of one for a thing that is of a type of `alone` or cannot be gone through."""
+    if not isinstance(given, alone):
+        with suppress(TypeError):  # an array without axes has `__iter__`, too
+            return list(given)
+    return [given]
 
 
 def make_slots(inputs: list[Any], slot: Callable[[Any], InputSlot]) -> list[InputSlot]:
@@ -151,8 +141,7 @@ def make_slots(inputs: list[Any], slot: Callable[[Any], InputSlot]) -> list[Inpu
 
 def make_slot(input: Any) -> InputSlot:
     """The slot of a PlaceHolder, or of a list of them."""
-    alone = isinstance(input, (str, Node)) or not _is_iterable(input)
-    placeholders = [input] if alone else list(input)
+    placeholders = listed(input, str, Node)
     for candidate in placeholders or [input]:
         if not isinstance(candidate, PlaceHolder):
             what, repair = shortened(candidate), ""
@@ -163,7 +152,7 @@ def make_slot(input: Any) -> InputSlot:
                 )
             raise FeedError(f"An input is a PlaceHolder, or a list of them, not {what}.{repair}")
     rows = rows_of(placeholders, "Program's inputs")
-    return InputSlot(tuple(rows), () if alone else (len(rows),))
+    return InputSlot(tuple(rows), () if placeholders[0] is input else (len(rows),))
 
 
 def check_inputs(tables: Tables, feed: Mapping[Any, Any] | None, pairs: Iterable[tuple[InputSlot, Any]]) -> Inputs:

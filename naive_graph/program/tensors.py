@@ -20,7 +20,6 @@ from typing import Any, Never, NoReturn
 
 import numpy as np
 
-from ..core.rules import Arithmetic
 from ..errors import FeedError, NodeError
 from ..graph.nodes import Node, is_leaf_variable
 from ..tensor.base import TensorNode
@@ -211,7 +210,7 @@ class LeafWeights(ArrayWeights):
 
 def _tensors(nodes: Any, who: str) -> tuple[list[Any], bool]:
     """The nodes as a list of tensors, and whether it was one node instead of a list."""
-    alone = isinstance(nodes, Arithmetic) or not isinstance(nodes, (list, tuple))
+    alone = not isinstance(nodes, (list, tuple))
     tensors = [LeafNode.of(node) if isinstance(node, Node) else node for node in ([nodes] if alone else nodes)]
     for tensor in tensors:
         if not isinstance(tensor, TensorNode):

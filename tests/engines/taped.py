@@ -53,7 +53,9 @@ def on_tape(low, fed=None, samples=None):
         if low.ir.groups[found.row] == 0:
             answers.append(next(scalars))
         else:
-            lanes = tape.out_lines(group := int(tape.ir.groups[found.row]))[tape.exported[group][found.row]]
+            lanes = tape.out_lines(group := int(tape.ir.groups[found.row]))[
+                tape.generator.group[group].lines[found.row]
+            ]
             answers.append(lanes.copy() if found.lane == NONE else float(lanes[found.lane]))
     return answers
 
@@ -66,7 +68,7 @@ def fill(tape, low, values):
         if low.ir.groups[row] > 0 and not isinstance(source, Lanes):
             numbers = np.asarray(values[source], float)
             held.append(numbers.reshape(1, -1))
-            tape.read_samples([tape.fed[1].index(row)], held[-1])
+            tape.read_samples([tape.generator.group[1].fed.index(row)], held[-1])
     return held
 
 

@@ -15,9 +15,9 @@ import naive_graph as ng
 from naive_graph import Graph, PlaceHolder, Variable
 from naive_graph.engines.compiled import schedule
 from naive_graph.engines.llvm.machine import Machine, flatten_records
-from naive_graph.engines.passes import build_ir, cse, dots, lowering, repeats, reverse_symbolic
+from naive_graph.engines.passes import build_ir, cse, dots, lowering, repeats, reverse_symbolic, roll_samples
 
-FILES = (reverse_symbolic, repeats, dots, lowering, build_ir, schedule, cse)
+FILES = (reverse_symbolic, repeats, roll_samples, dots, lowering, build_ir, schedule, cse)
 PASSES = [(file, name) for file in FILES for name, each in vars(file).items() if isinstance(each, Machine)]
 
 

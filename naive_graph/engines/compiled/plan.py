@@ -123,9 +123,6 @@ class CompiledPlan(Runnable):
             for index, (_, halves) in enumerate(made.stages)
         ]
         self.fed_rows, self.fed_at = made.fed_rows, slice(0, len(made.fed_rows))
-        self.fed = {number: group.fed for number, group in made.group.items()}
-        self.exported = {number: group.lines for number, group in made.group.items()}
-        self.many = len(made.wanted)
         self.reach = 1 + max((source for source in ir.scalar_sources() if isinstance(source, int)), default=-1)
         self.scalars = allocate_aligned(made.size + 64 * LANES)
         for slot, number in made.initial:
@@ -141,11 +138,10 @@ class CompiledPlan(Runnable):
         self.halves = multiply_adds(self.ir, samples) >= HALVED and all(
             middle < samples[number] for number, middle in middles.items()
         )
-        sizes = [-(-self.many // LANES) * LANES]
+        sizes = [-(-len(made.wanted) // LANES) * LANES]
         for number, group in made.group.items():
             sizes.append(sizes[-1] + len(group.lines) * widths[number])
-        self._results = allocate_aligned(sizes[-1] + 1)
-        self.out = self._results
+        self.out = allocate_aligned(sizes[-1] + 1)
         self._others = np.zeros(len(self.scalars) if self.halves else 0)
         self.outs, self.lanes, self.feeds = {}, {}, {}
         packed = [0, self.scalars, self.out, self.out[-1:], kernels.addresses()]
@@ -204,19 +200,19 @@ class CompiledPlan(Runnable):
     def read_samples(self, leaves: Any, columns: Array, lines: Any = slice(None)) -> None:
         """Let the code read fed leaves of the first group in place; the caller must keep `columns` alive for the run.
 
-        leaves: their indices in `fed[1]`. columns: floats, a line for each leaf; lines: which lines to use.
+        leaves: their indices in the group's `fed`. columns: floats, a line for each leaf; lines: which lines to use.
         """
         begins = columns.ctypes.data + columns.strides[0] * np.arange(len(columns))[lines]
         self.feeds[1][leaves, 0], self.feeds[1][leaves, 1] = begins, columns.strides[1]
 
     def out_lines(self, group: int) -> Array:
-        """The values of a group's wanted rows: a view, valid until the next run, with a line per `exported[group]`."""
+        """The values of a group's wanted rows: a view, valid until the next run, in the order of `Group.lines`."""
         return self.outs[group][:, : self.samples[group]]
 
     def place_out(self, row: int, lane: int) -> int:
         """The index in `out` of one lane of a wanted row; with lane NONE, the row's line in `out_lines`."""
         group = int(self.ir.groups[row])
-        line = self.exported[group][row]
+        line = self.generator.group[group].lines[row]
         if lane == NONE:
             return line
         return (self.outs[group].ctypes.data - self.out.ctypes.data) // 8 + line * self.outs[group].shape[1] + lane

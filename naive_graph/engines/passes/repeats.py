@@ -54,7 +54,8 @@ def candidate_partitions(ir: IR, by_identity: bool) -> Iterator[Array]:
     """
     rows, own, any_leaf, sizes = len(ir), *(np.zeros(len(ir), np.int64) for _ in range(3))
     hash_rows(rows, ir.columns, own, sizes, int(by_identity))
-    repeated = _is_frequent(ir, own)
+    plain = ((ir.kinds >= 0) | (ir.kinds == DOT)) & (ir.groups == 0) & (np.diff(ir.starts) > 0)  # computed, in no group
+    repeated = _are_frequent(own) & plain
     if not repeated.any():
         return
     if by_identity:
@@ -97,12 +98,6 @@ def _is_common(ir: IR, hashes: Array) -> Array:
 def uses_of(ir: IR) -> Array:
     """How often each row is used."""
     return np.bincount(ir.operands[ir.operands >= 0], minlength=len(ir)).astype(np.int32)
-
-
-def _is_frequent(ir: IR, hashes: Array) -> Array:
-    """Whether each row is computed, belongs to no sample group yet, and has a frequent hash."""
-    plain = ((ir.kinds >= 0) | (ir.kinds == DOT)) & (ir.groups == 0) & (np.diff(ir.starts) > 0)
-    return _are_frequent(hashes) & plain
 
 
 def _are_frequent(marks: Array) -> Array:
