@@ -208,6 +208,7 @@ class Storage:
         self, new: NewRows, instructions: array[int], codes: list[Any], nodes: tuple[int, Sequence[Any]], waited: int
     ) -> None:
         """Write rows behind the last one, then set `size`. nodes: (first row, Node objects). waited: as in `_write`."""
+        self.keep_handles()  # of the append before this one
         size = self.size[0] + len(new.operators), self.size[1] + len(new.sources)
         blank = bytes(0 if new.values else 8 * len(new.operators))
         before, self._cache = self._cache, {}  # the old cache may hold views of columns; it is freed below
@@ -239,7 +240,7 @@ class Storage:
             setattr(self, name, column)
 
     def _trim(self) -> None:
-        """Truncate the columns to `size`, as a Ctrl-C may have left rows half written; note new handles."""
+        """Truncate the columns to `size`, as a Ctrl-C may have left rows half written."""
         rows, edges = self.size
         while self._codes[-1][0] >= rows and len(self._codes) > 1:
             self._codes.pop()
@@ -252,7 +253,6 @@ class Storage:
                     except BufferError:
                         setattr(self, name, getattr(self, name)[:count])
             self.torn = False
-        self.keep_handles()
 
     def keep_handles(self) -> None:
         """Keep a weak reference to each newly written node that is referenced elsewhere."""

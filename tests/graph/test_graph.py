@@ -416,3 +416,25 @@ def test_a_learners_own_operator_of_nodes_is_always_called(monkeypatch):
 def test_an_operators_method_takes_a_name_as_its_function_does():
     x = Variable(1.0)
     assert (x.sin(name="s").name, x.add(2.0, name="sum").name, x.atan2(x, name="angle").name) == ("s", "sum", "angle")
+
+
+def test_a_node_that_is_built_while_a_derivative_is_written_keeps_its_row_and_is_cut_with_it():
+    built = []
+
+    def slope(a, result):
+        built.append(Variable(5.0))
+        return 3.0 * a
+
+    scaled = ng.operator("building_example", lambda a: 1.5 * a * a, [slope])
+    try:
+        x = Variable(1.0)
+        y = scaled(x)
+        Graph.checkpoint()
+        ng.gradients(y.sin(), x)
+        (node,) = built
+        assert node is Graph.node_list[node.row] and node.value == 5.0
+        Graph.revert()
+        with pytest.raises(StaleNodeError, match=r"cut back by revert\(\)"):
+            _ = node.value
+    finally:
+        ng.operators().forget("building_example")
