@@ -247,13 +247,18 @@ def softmax(xs: Iterable[Value]) -> list[Value]:
     return _softmax_weights(operands)
 
 
+def _exp2(self: Value, *others: Value, **named: Any) -> Value:
+    """2**self, as a node of its own."""
+    return pow(2.0, self, *others, **named)
+
+
 # Operators as methods: `x.sin()` is `sin(x)`; and by NumPy's names.
 for _rule in RULES.values():
     if not _rule.helper:
         setattr(Arithmetic, _rule.name, method_of(_rule.name))
 for _name in OBJECT_ARRAY_METHODS:
     setattr(Arithmetic, _name, method_of(RULE_OF_UFUNC[_name]))
-Arithmetic.exp2 = lambda self, *others: pow(2.0, self, *others)  # type: ignore[attr-defined]
+Arithmetic.exp2 = _exp2  # type: ignore[attr-defined]
 
 # Names that `from naive_graph import *` brings: without `abs` and `pow`, which are Python's builtins.
 STEPS = ("floor", "mod")  # nodes write x.floor() and x % y

@@ -416,6 +416,7 @@ def test_a_learners_own_operator_of_nodes_is_always_called(monkeypatch):
 def test_an_operators_method_takes_a_name_as_its_function_does():
     x = Variable(1.0)
     assert (x.sin(name="s").name, x.add(2.0, name="sum").name, x.atan2(x, name="angle").name) == ("s", "sum", "angle")
+    assert (x.arcsin(name="a").name, x.exp2(name="e").name) == ("a", "e")
 
 
 def test_a_node_that_is_built_while_a_derivative_is_written_keeps_its_row_and_is_cut_with_it():
