@@ -56,8 +56,7 @@ def handle(home: Tables, row: int) -> Any:
 
 def truncate_if_unreferenced(home: Tables, mark: Checkpoint) -> None:
     """Truncate to the mark, unless a node behind it is referenced: another thread or a handler may have built it."""
-    with LOCK, GUARD:
-        home.flush()
+    with LOCK, GUARD, home.numbering():  # what other threads build from here on waits, and is not cut off
         home.keep_handles()
         held = [home.handles[row] for row in home.handles if row >= mark.rows]
         if len(home) > mark.rows and not any(reference() is not None for reference in held):

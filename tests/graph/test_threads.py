@@ -5,8 +5,10 @@ import threading
 import pytest
 from graphs import check_consistent
 
-from naive_graph import Graph, Variable
+from naive_graph import Graph, Program, Variable
+from naive_graph.core.records import Checkpoint
 from naive_graph.errors import ThreadError
+from naive_graph.graph.node_factory import CURRENT, truncate_if_unreferenced
 
 
 def in_threads(*works):
@@ -74,3 +76,32 @@ def test_one_thread_may_nest_scratch_graphs():
         Variable(1.0)
     with pytest.raises(IndexError):
         Graph.node_list[0]
+
+
+def test_what_others_build_while_unreferenced_nodes_are_removed_stays():
+    tables, built = CURRENT.tables, []
+
+    class Mark(Checkpoint):
+        @property
+        def rows(self):
+            built.append(Variable(3.0))  # as another thread may
+            return self[0]
+
+    mark = Mark(*tables.mark())
+    Variable(1.0)  # nobody holds it
+    truncate_if_unreferenced(tables, mark)
+    assert len(Graph.node_list) == len(built) and {node.value for node in built} == {3.0}
+
+
+def test_a_programs_engine_is_chosen_while_others_build(monkeypatch):
+    import numpy as np
+
+    x, array = Variable(2.0), np.array
+
+    def array_while_others_build(*things, **wishes):
+        Variable(1.0)
+        return array(*things, **wishes)
+
+    program = Program(x * x, wrt=[x])
+    monkeypatch.setattr(np, "array", array_while_others_build)
+    assert program() == (4.0, [4.0])
