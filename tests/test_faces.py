@@ -122,6 +122,7 @@ def test_a_room_gives_the_advice_of_the_package_and_its_own_files():
     with pytest.raises(ImportError, match=r"sequential has no 'MaxPool2D'\. Did you mean 'MaxPooling2D'\?"):
         from naive_graph.sequential import MaxPool2D  # noqa: F401
     assert ng.sequential.layers.Dense is ng.sequential.Dense
+    from naive_graph import __main__  # noqa: F401
 
 
 def test_the_top_tells_of_every_room_in_help():
