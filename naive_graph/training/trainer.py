@@ -104,7 +104,8 @@ class Trainer(Suggesting):
         try:
             bound = self.settings_signature.bind(*settings, **named)
         except TypeError:
-            raise describe_misfit(type(self), (model, *settings), named) from None
+            kinds = [kind for kind in type(self).__mro__ if kind.__init__ is Trainer.__init__]  # type: ignore[misc]
+            raise describe_misfit(kinds[0], (model, *settings), named) from None
         bound.apply_defaults()
         for name, value in bound.arguments.items():
             setattr(self, name, value)

@@ -7,7 +7,7 @@ import pytest
 
 import naive_graph as ng
 from naive_graph import Graph, Model, Program, Variable
-from naive_graph.errors import DivergedError, TrainingError
+from naive_graph.errors import ArityError, DivergedError, TrainingError
 from naive_graph.training import lookup, parameter
 from naive_graph.training.optimizers import (
     TRAINERS,
@@ -252,6 +252,15 @@ def test_a_trainer_says_which_settings_it_takes(make, says):
 def test_a_setting_that_a_trainer_does_not_have_is_refused(wrong):
     with pytest.raises(TypeError, match=next(iter(wrong))):
         AdamTrainer([Variable(1.0)], **wrong)
+
+
+def test_a_learners_trainer_that_misuses_the_one_it_derives_from_is_told_how_that_is_called():
+    class Hasty(SimpleSGDTrainer):
+        def __init__(self, model, speed):
+            super().__init__(model, speed, 3.0)
+
+    with pytest.raises(ArityError, match=r"Write SimpleSGDTrainer\(model, learning_rate=..., edecay=...,"):
+        Hasty([Variable(1.0)], 1.0)
 
 
 def test_a_trainer_that_is_registered_is_handed_out_raced_and_on_every_live_page():
