@@ -88,6 +88,10 @@ def _merge_complementary_selects(a: Any, b: Any) -> Any:
 
 
 def sub(a: Any, b: Any) -> Any:
+    if b == 0.0:
+        return a
+    if a == 0.0:
+        return c.neg(b)
     if is_rule(b, c.neg):
         return c.add(a, b.operands[0])
     if is_rule(a, c.neg):

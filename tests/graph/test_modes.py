@@ -14,6 +14,8 @@ from naive_graph import (
     gradients,
     hessian,
     jacobian,
+    operator,
+    operators,
     tangent,
     tangents,
 )
@@ -130,6 +132,15 @@ def test_a_gradient_of_the_third_order_is_a_graph_too():
         f = gradients(f, x)
     Graph.forward(f)
     assert f.value == pytest.approx(-math.cos(0.7), rel=4e-16)
+
+
+def test_a_difference_with_zero_in_a_learners_partial_is_simplified():
+    less_zero = operator("less_zero_example", lambda a: a * a, [lambda a, y: (0.0 - a) - 0.0])
+    try:
+        x = Variable(1.0, name="x")
+        assert gradients(less_zero(x), x).formula() == "-x"
+    finally:
+        operators().forget("less_zero_example")
 
 
 def test_gradients_of_one_node_come_alone_and_of_a_list_as_a_list():
