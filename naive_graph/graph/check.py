@@ -80,7 +80,7 @@ def gradcheck(
 
 def _check_losses(losses: list[Node], wishes: CheckOptions) -> Report:
     """Compare the derivatives of the losses' sum along its leaves, or `max_per_param` of each parameter."""
-    tables, skipped, report = CURRENT.tables, rows_of(wishes.skip, "gradcheck"), Report()
+    tables, skipped, report = CURRENT.tables, set(rows_of(wishes.skip, "gradcheck")), Report()
     generator = random.Random(wishes.seed)
     with tables.lock, GUARD:
         function = _LossFunction(tables, losses, wishes.eps)
