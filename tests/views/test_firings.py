@@ -51,6 +51,13 @@ def test_before_the_first_firing_the_samples_wait_outside():
     assert first.sentence == "2 samples in data and label: nothing has fired."
 
 
+def test_the_first_firings_are_had_without_the_others():
+    steps = step(NETWORK, feed=FEED)
+    steps.fired.append("no firing")
+    assert [each.index for each in steps[2:0:-1]] == [2, 1]
+    assert steps[2:2] == []
+
+
 def test_at_the_end_the_samples_lie_in_the_last_stream():
     last = step(NETWORK, feed=FEED)[-1]
     assert {name: len(samples) for name, samples in last.streams.items() if samples} == {"res": 2}

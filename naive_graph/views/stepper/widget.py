@@ -12,6 +12,7 @@ from contextlib import suppress
 from hashlib import sha256
 from html import escape
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,8 @@ class RecordedWalk(Suggesting, Sequence[Any]):
 
     def at(self, step_indices: Sequence[int]) -> Iterator[Any]:
         """The steps with these indices, which must ascend."""
-        return (step for step in self if step.index in step_indices)
+        wanted = set(step_indices)
+        return (step for step in islice(self, max(wanted, default=-1) + 1) if step.index in wanted)
 
     def __getitem__(self, place: Any) -> Any:
         """A step by its number; a slice as a list of steps."""
