@@ -178,6 +178,19 @@ history.record(f=3.0)
     assert shown(tmp_path) == {"f": [(step, step) for step in range(4)]}
 
 
+def test_a_long_history_is_written_in_parts(tmp_path, monkeypatch):
+    from naive_graph.views.tensorboard import events
+
+    write, sizes = events._write, []
+    monkeypatch.setattr(events, "_write", lambda file, data: (write(file, data), sizes.append(len(data))))
+    history = History()
+    for step in range(3000):
+        history.record(f=step)
+    history.to_tensorboard(tmp_path)
+    assert max(sizes) < sum(sizes) / 2  # it takes little memory, and a Ctrl-C waits for one part
+    assert shown(tmp_path)["f"] == [(step, step) for step in range(3000)]
+
+
 def test_a_folder_that_cannot_be_is_told_of(tmp_path):
     (tmp_path / "file").write_text("")
     for wrong in (tmp_path / "file", tmp_path / "file" / "below", None, 3, "a\0b"):

@@ -24,6 +24,7 @@ from ...errors import HistoryError
 from .graphs import graph_def
 
 FILE_NUMBERS = count()  # so that two files of one second have different names
+STEPS_PER_WRITE = 1000
 BARS = 30  # of a histogram
 
 
@@ -44,10 +45,12 @@ class EventFile:
 
     def write_new_steps(self, steps: Sequence[dict[str, float]]) -> None:
         """Write the steps that are not in the file yet. Raises HistoryError; the next call goes on."""
-        events = [_scalar_event(index, steps[index]) for index in range(self.steps, len(steps))]
-        with defer_sigint():  # else a step could be written twice
-            self._append(events)
-            self.steps += len(events)
+        while self.steps < len(steps):
+            end = min(len(steps), self.steps + STEPS_PER_WRITE)
+            events = [_scalar_event(index, steps[index]) for index in range(self.steps, end)]
+            with defer_sigint():  # else a step could be written twice
+                self._append(events)
+                self.steps = end
 
     def write_histograms(self, step_index: int, arrays: Mapping[str, Any]) -> None:
         """Write a histogram of each array at a step, under its name."""
