@@ -256,6 +256,8 @@ def test_a_file_that_is_no_table_of_numbers_is_refused_with_its_line(tmp_path, t
 def test_a_file_that_is_not_there_is_named(tmp_path):
     with pytest.raises(HistoryError, match=r"Cannot read .*none\.csv"):
         History.from_csv(tmp_path / "none.csv")
+    with pytest.raises(HistoryError, match="named by a path"):
+        History.from_csv(5)
 
 
 def test_a_failed_csv_leaves_nothing_behind(tmp_path):

@@ -163,8 +163,9 @@ class History(Suggesting, Sequence[dict[str, float]]):
         A first column called `step` counts the lines and is not kept. Raises
         HistoryError for what is no such table, with the line that is wrong.
         """
+        source = path_of(path, HistoryError)
         try:
-            with open(path_of(path, HistoryError), newline="", encoding="utf-8-sig") as file:
+            with open(source, newline="", encoding="utf-8-sig") as file:
                 heading, *lines = (row for row in csv.reader(file) if row)
         except OSError as error:
             raise HistoryError(f"Cannot read {path}: {error.strerror}.") from None
