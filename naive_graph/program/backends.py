@@ -132,19 +132,6 @@ class ReferenceBackend:
             return float(self.weights.array[self.weights.places[row]])
         return self.tables.values[row]
 
-    def run_on_tables(self, inputs: Inputs) -> Result | None:
-        """The direct engine's results; None where it cannot run the graph."""
-        leaves = self.weights.places if self.weights is not None else ()
-        numbers = {**inputs.numbers, **{row: self._held(row) for row in leaves if row not in inputs.numbers}}
-        targets = list(dict.fromkeys(self.rows))
-        with self.tables.lock:
-            answer = direct.evaluate_and_differentiate(self.tables, targets, numbers, self.wrt)
-        if answer is None:
-            return None
-        values, slopes = (dict(zip(targets, column)) for column in answer)
-        answers = [values[row] for row in self.rows], [np.array(slopes[row]) for row in self.rows if self.wrt]
-        return *answers, all_finite([*answers[0], *answers[1]])
-
     def culprit(self, inputs: Inputs) -> str:
         """A message: which node became infinite or NaN first, in which sample, and how to mend it."""
         plan, batched = self.plan, [row for batch in inputs.batches for row in batch.rows]
@@ -172,7 +159,10 @@ class ReferenceBackend:
 
 
 class DirectBackend(ReferenceBackend):
-    """Answers by the direct engine, which plans and compiles nothing. needed_rows: the rows that it evaluates."""
+    """Answers by the direct engine, which plans and compiles nothing, and reads the weights from the tables.
+
+    needed_rows: the rows that it evaluates.
+    """
 
     def __init__(self, query: Query, needed_rows: Any) -> None:
         super().__init__(query)
@@ -180,8 +170,14 @@ class DirectBackend(ReferenceBackend):
         self.placeholders = needed_rows[np.array(query.tables.operators)[needed_rows] == PLACEHOLDER].tolist()
 
     def __call__(self, inputs: Inputs) -> Result:
-        result = self.run_on_tables(inputs)
-        return super().__call__(inputs) if result is None else result
+        targets = list(dict.fromkeys(self.rows))
+        with self.tables.lock:
+            answer = direct.evaluate_and_differentiate(self.tables, targets, inputs.numbers, self.wrt)
+        if answer is None:  # it cannot run the graph
+            return super().__call__(inputs)
+        values, slopes = (dict(zip(targets, column)) for column in answer)
+        answers = [values[row] for row in self.rows], [np.array(slopes[row]) for row in self.rows if self.wrt]
+        return *answers, all_finite([*answers[0], *answers[1]])
 
     def explain(self, times: bool = True) -> str:
         why = "" if self.query.engine == "direct" else ": too many for the passes, or too wide"

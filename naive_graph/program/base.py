@@ -232,6 +232,11 @@ class ProgramBase(Suggesting):
         backend.weights = weights
         return backend
 
+    def _backend_of(self, feed: Feed | None, inputs: Sequence[Any]) -> Backend:
+        """The backend that a call with these inputs would take."""
+        with self._lock:
+            return self._compile_backend(self._check_inputs(feed, inputs), self._weights.held)
+
     def backward(self, *inputs: Any, feed: Feed | None = None) -> float:
         """Return a tensor's loss, and add its derivatives to the gradients of its Model's parameters.
 
@@ -367,20 +372,15 @@ class ProgramBase(Suggesting):
         inputs, feed: as in a call; only how many samples there are counts, so none means one.
         times: with how long each pass took, which is another number every time.
         """
-        with self._lock:
-            report = self._compile_backend(self._check_inputs(feed, inputs), self._weights.held).explain(times)
-        return wrap_text(report)
+        return wrap_text(self._backend_of(feed, inputs).explain(times))
 
     def stages(self, *inputs: Any, feed: Feed | None = None) -> dict[str, Any]:
         """The plan after each pass, by its name; a plan prints as a table. Of a pass that ran twice, the last."""
-        with self._lock:
-            backend = self._compile_backend(self._check_inputs(feed, inputs), None)
-        return {name: stage.ir for name, stage in backend.stages().items()}
+        return {name: stage.ir for name, stage in self._backend_of(feed, inputs).stages().items()}
 
     def draw(self, *inputs: Any, after: str = "share", feed: Feed | None = None, **options: Any) -> Any:
         """The plan as a picture, as it is after that pass. options: direction, title, most, as `draw` takes them."""
-        with self._lock:
-            backend = self._compile_backend(self._check_inputs(feed, inputs), None)
+        backend = self._backend_of(feed, inputs)
         if not isinstance(backend, CompiledBackend):
             raise EngineError("The reference engine has no passes to draw. Draw the node itself: draw(y).")
         if after not in (stages := backend.stages()):

@@ -105,15 +105,13 @@ class _GrowingPlan(Rows):
 class DescentStep(NamedTuple):
     """One step of gradient descent as a plan.
 
-    output: the loss's row. leaves, results: the rows of weights and memories, and for each the row whose value is
-    copied there for the next step. start: the leaves' first values. leaf_of: a Variable's row in the tables -> leaf.
+    start: the leaves of weights and memories, and their first values. wanted: the loss's row, then for each leaf the
+    row whose value is copied there for the next step. leaf_of: a Variable's row in the tables -> leaf.
     """
 
     ir: IR
-    output: int
-    leaves: list[int]
-    results: list[int]
-    start: list[float]
+    start: dict[int, float]
+    wanted: list[int]
     leaf_of: dict[int, int]
 
 
@@ -123,11 +121,11 @@ def build_step(lowering: Lowering, weights: Sequence[int], held: Sequence[float]
     memories, counts = memories_of(formula)
     grower = _GrowingPlan(lowering.ir)
     leaf_of = {source: row for row, source in lowering.ir.sources.items() if isinstance(source, int)}
-    carried: dict[int, tuple[int, float]] = {}  # leaf -> the row of its next value, and its first value
-    time = {}
+    start, wanted, time = {}, [lowering.values[0].row], {}
     if counts:
         clock = grower.add_carried_leaf()
-        carried[clock] = grower.add(RULES["add"].number, [clock, grower.place(1.0)]), 1.0
+        start[clock] = 1.0
+        wanted.append(grower.add(RULES["add"].number, [clock, grower.place(1.0)]))
         time["t"] = _Tracer(grower, clock)
     slopes = dict(zip(weights, zip(held, lowering.slopes[0], strict=True), strict=True))  # one may be named twice
     for weight, (value, slope) in slopes.items():
@@ -137,12 +135,11 @@ def build_step(lowering: Lowering, weights: Sequence[int], held: Sequence[float]
         memory = [grower.add_carried_leaf() for _ in range(memories)]
         arguments = [_Tracer(grower, operand_row) for operand_row in (row, slope.row, *memory)]
         results = apply_formula(formula, arguments, time)
-        for leaf, result, first in zip((row, *memory), results, (value, *[0.0] * memories), strict=True):
-            carried[leaf] = grower.place(result), first
-    grower.sources |= dict.fromkeys(carried, LoopCarried())
-    moved = {row: leaf for row, leaf in leaf_of.items() if leaf in carried}
-    next_rows, start = map(list, zip(*carried.values()))
-    return DescentStep(grower.build_plan(), lowering.values[0].row, [*carried], next_rows, start, moved)
+        wanted += map(grower.place, results)
+        start |= {row: value, **dict.fromkeys(memory, 0.0)}
+    grower.sources |= dict.fromkeys(start, LoopCarried())
+    moved = {row: leaf for row, leaf in leaf_of.items() if leaf in start}
+    return DescentStep(grower.build_plan(), start, wanted, moved)
 
 
 # --- running ------------------------------------------------------------------
@@ -296,7 +293,7 @@ def _select_runner(
         return kept
     _check_leads_down(answers)
     runner = _CompiledDescent(answers.query.engine, build_step(lowering, answers.wrt, held, rule), rate)
-    runner.begin(inputs, runner.step.start, steps)
+    runner.begin(inputs, list(runner.step.start.values()), steps)
     return runner
 
 
@@ -309,7 +306,7 @@ class _CompiledDescent:
 
     def __init__(self, engine: str | None, step: DescentStep, rate: float | None) -> None:
         self.step, self.rate, self.patience = step, rate, PATIENCE
-        self.code, later = choose(step.ir, [step.output, *step.results], step.leaves, engine)
+        self.code, later = choose(step.ir, step.wanted, [*step.start], engine)
         self.coming = None if later is None else BackgroundTask(later)
 
     def begin(self, inputs: Inputs, start: Sequence[float], steps: int) -> None:
@@ -319,7 +316,7 @@ class _CompiledDescent:
 
     def _set_state(self, code: Any, values: Sequence[float]) -> None:
         feed(code, self.inputs)
-        for row, value in zip(self.step.leaves, values, strict=True):
+        for row, value in zip(self.step.start, values, strict=True):
             code.put(row, value)
 
     def run(self, history: Any) -> None:
@@ -327,7 +324,7 @@ class _CompiledDescent:
         if self.coming is not None and self.patience <= 0 and self.coming.is_done():
             with suppress(NotCompilable):  # then level runs go on
                 code = self.coming.result()
-                self._set_state(code, [self.code.held(row) for row in self.step.leaves])
+                self._set_state(code, [self.code.held(row) for row in self.step.start])
                 self.code = code
             self.coming = None
         tables = self.inputs.tables

@@ -16,6 +16,7 @@ own. It is fixed, so results have the same bits wherever a plan runs.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache as once
 from typing import Any
 
@@ -25,8 +26,30 @@ from ..llvm.compile import compiled
 from ..llvm.functions import IOTA, LANES, VECTOR, FunctionWriter
 from ..llvm.machine import sources
 
+Body = Callable[[FunctionWriter], Any]  # writes the instructions; returns the result's name, or None
+KERNELS: dict[str, Callable[[], str]] = {}  # name -> what writes the text
 
-def dense_kernel() -> str:
+
+def kernel(parameters: str, result: str = "void") -> Callable[[Body], Body]:
+    """Make a kernel of the function that writes its body, under that function's name."""
+
+    def add(body: Body) -> Body:
+        def text() -> str:
+            f = FunctionWriter(f"define {result} @{body.__name__}({parameters})")
+            returned = body(f)
+            return str(f) if returned is None else f.finish_with_return(result, returned)
+
+        KERNELS[body.__name__] = text
+        return body
+
+    return add
+
+
+@kernel(
+    "ptr %w, ptr %wtab, ptr %scalars, i64 %begin, ptr %xtab, ptr %ytab, i64 %outputs, i64 %inputs, "
+    "i64 %step, ptr %base, i64 %count"
+)
+def dense(f: FunctionWriter) -> None:
     """y[j] = bias[j] + sum over k of w[j][k] * x[k], in register tiles of four outputs and eight samples.
 
     So the sums stay in registers on every processor: with AVX2 these are 8 of 16 registers.
@@ -34,10 +57,6 @@ def dense_kernel() -> str:
     begin: the slot of the first bias in `scalars`. wtab: where the weights of each output begin; their stride is
     `step`. xtab, ytab: offsets of the lines of inputs and outputs. outputs: a multiple of 4.
     """
-    f = FunctionWriter(
-        "define void @dense(ptr %w, ptr %wtab, ptr %scalars, i64 %begin, ptr %xtab, ptr %ytab, "
-        "i64 %outputs, i64 %inputs, i64 %step, ptr %base, i64 %count)"
-    )
     tall = 4
     bias = f.at("%scalars", "%begin")
 
@@ -63,19 +82,17 @@ def dense_kernel() -> str:
         f.loop(0, "%count", LANES, [], samples)
 
     f.loop(0, "%outputs", tall, [], outputs)
-    return str(f)
 
 
-def outer_kernel() -> str:
+@kernel(
+    "ptr %ltab, ptr %rtab, ptr %to, i64 %lefts, i64 %rights, i64 %pairs, ptr %sums, ptr %base, i64 %done, i64 %count"
+)
+def outer(f: FunctionWriter) -> None:
     """sums[to[j] + k] (+)= the sum over the samples, and over some pairs of lines, of left[j] * right[k].
 
     rights: the table is padded to a multiple of 8. The lines must be 0 beyond the last sample.
     done: how many samples came before this block; if 0, the sums start from 0 (= instead of +=).
     """
-    f = FunctionWriter(
-        "define void @outer(ptr %ltab, ptr %rtab, ptr %to, i64 %lefts, i64 %rights, i64 %pairs, ptr %sums, "
-        "ptr %base, i64 %done, i64 %count)"
-    )
     fresh = f.let("icmp eq i64 %done, 0")
 
     def lefts(j: str, _: list[str]) -> None:
@@ -109,10 +126,9 @@ def outer_kernel() -> str:
         f.loop(0, "%rights", LANES, [], rights)
 
     f.loop(0, "%lefts", 1, [], lefts)
-    return str(f)
 
 
-def across_kernel() -> str:
+def add_across() -> str:
     """Reduce eight vectors to one: lane k of the result is the sum of the lanes of vector k."""
     f = FunctionWriter(
         f"define internal {VECTOR} @add_across({', '.join(f'{VECTOR} %x{k}' for k in range(LANES))}) alwaysinline"
@@ -129,12 +145,12 @@ def across_kernel() -> str:
             )
             made.append(f.let(f"fadd {VECTOR} {one}, {two}"))
         xs = made
-    return "\n  ".join([*f.lines, f"ret {VECTOR} {xs[0]}"]) + "\n}\n"
+    return f.finish_with_return(VECTOR, xs[0])
 
 
-def fold_kernel() -> str:
+@kernel("ptr %registers, ptr %to, i64 %many")
+def fold(f: FunctionWriter) -> None:
     """to[k] = the sum of the lanes of the k-th vector at `registers`, for k < many (a multiple of 8)."""
-    f = FunctionWriter("define void @fold(ptr %registers, ptr %to, i64 %many)")
 
     def eight(k: str, _: list[str]) -> None:
         offset = f.let(f"mul i64 {k}, {LANES}")
@@ -142,12 +158,11 @@ def fold_kernel() -> str:
         f.store(f.let(f"call {VECTOR} @add_across({', '.join(f'{VECTOR} {x}' for x in xs)})"), "%to", k, VECTOR)
 
     f.loop(0, "%many", LANES, [], eight)
-    return str(f)
 
 
-def clear_kernel() -> str:
+@kernel("ptr %table, i64 %many, ptr %base, i64 %count")
+def clear(f: FunctionWriter) -> None:
     """Write 0 to the lanes of some lines beyond the last sample, so that they add nothing to sums."""
-    f = FunctionWriter("define void @clear(ptr %table, i64 %many, ptr %base, i64 %count)")
     end = f.let(f"and i64 {f.let(f'add i64 %count, {LANES - 1}')}, -{LANES}")
 
     def lines(k: str, _: list[str]) -> None:
@@ -155,12 +170,11 @@ def clear_kernel() -> str:
         f.loop("%count", end, 1, [], lambda i, _: f.store("0.0", line, i))
 
     f.loop(0, "%many", 1, [], lines)
-    return str(f)
 
 
-def copy_kernel() -> str:
+@kernel("ptr %from, ptr %to, ptr %table, i64 %many")
+def copy(f: FunctionWriter) -> None:
     """to[table[2k]] = from[table[2k + 1]]."""
-    f = FunctionWriter("define void @copy(ptr %from, ptr %to, ptr %table, i64 %many)")
 
     def one(k: str, _: list[str]) -> None:
         offset = f.let(f"mul i64 {k}, 2")
@@ -168,30 +182,14 @@ def copy_kernel() -> str:
         f.store(f.load("%from", source), "%to", f.load_index("%table", offset))
 
     f.loop(0, "%many", 1, [], one)
-    return str(f)
 
 
-def export_kernel() -> str:
-    """lines[k][first + i] = base[table[k]][i]: copy results with a value for every sample out of the block."""
-    f = FunctionWriter(
-        "define void @export(ptr %table, i64 %many, ptr %base, ptr %lines, i64 %width, i64 %first, i64 %count)"
-    )
-
-    def line(k: str, _: list[str]) -> None:
-        source = f.at("%base", f.load_index("%table", k))
-        to = f.at("%lines", f.let(f"add i64 %first, {f.let(f'mul i64 {k}, %width')}"))
-        f.loop(0, "%count", LANES, [], lambda i, _: f.store(f.load(source, i, VECTOR), to, i, VECTOR))
-
-    f.loop(0, "%many", 1, [], line)
-    return str(f)
-
-
-def feed_kernel() -> str:
+@kernel("ptr %table, i64 %many, ptr %fed, ptr %base, i64 %first, i64 %count")
+def feed(f: FunctionWriter) -> None:
     """base[table[k]][i] = sample first + i of leaf k: copy the block's samples in; padding repeats the last sample.
 
     fed: for each leaf the address of its first sample in the caller's array, and the stride in bytes.
     """
-    f = FunctionWriter("define void @feed(ptr %table, i64 %many, ptr %fed, ptr %base, i64 %first, i64 %count)")
     end = f.let(f"and i64 {f.let(f'add i64 %count, {LANES - 1}')}, -{LANES}")
     last = f.let("sub i64 %count, 1")
 
@@ -209,24 +207,34 @@ def feed_kernel() -> str:
         f.loop("%count", end, 1, [], lambda i, _: f.store(filler, line, i))
 
     f.loop(0, "%many", 1, [], leaf)
-    return str(f)
 
 
-def join_kernel() -> str:
+@kernel("ptr %table, i64 %many, ptr %base, ptr %lines, i64 %width, i64 %first, i64 %count")
+def export(f: FunctionWriter) -> None:
+    """lines[k][first + i] = base[table[k]][i]: copy results with a value for every sample out of the block."""
+
+    def line(k: str, _: list[str]) -> None:
+        source = f.at("%base", f.load_index("%table", k))
+        to = f.at("%lines", f.let(f"add i64 %first, {f.let(f'mul i64 {k}, %width')}"))
+        f.loop(0, "%count", LANES, [], lambda i, _: f.store(f.load(source, i, VECTOR), to, i, VECTOR))
+
+    f.loop(0, "%many", 1, [], line)
+
+
+@kernel("ptr %others, ptr %to, ptr %table, i64 %many")
+def join(f: FunctionWriter) -> None:
     """to[table[k]] += others[table[k]]."""
-    f = FunctionWriter("define void @join(ptr %others, ptr %to, ptr %table, i64 %many)")
 
     def one(k: str, _: list[str]) -> None:
         slot = f.load_index("%table", k)
         f.store(f.let(f"fadd double {f.load('%to', slot)}, {f.load('%others', slot)}"), "%to", slot)
 
     f.loop(0, "%many", 1, [], one)
-    return str(f)
 
 
-def total_kernel() -> str:
+@kernel("ptr %terms, i64 %block, i64 %lines, i64 %samples, ptr %to")
+def total(f: FunctionWriter) -> None:
     """to = the sum of the terms of all samples, in their order. terms: a line per block, `lines` lines apart."""
-    f = FunctionWriter("define void @total(ptr %terms, i64 %block, i64 %lines, i64 %samples, ptr %to)")
 
     def blocks(i: str, sums: list[str]) -> list[str]:
         line = f.at("%terms", f.let(f"mul i64 {i}, %lines"))
@@ -238,28 +246,27 @@ def total_kernel() -> str:
 
     (total,) = f.loop(0, "%samples", "%block", [("double", "0x8000000000000000")], blocks)
     f.store(total, "%to")
-    return str(f)
 
 
-def dot_kernel() -> str:
+@kernel("ptr %scalars, ptr %xs, ptr %ys, i64 %many", "double")
+def dot(f: FunctionWriter) -> str:
     """The sum of x * y over two tables of slots."""
-    f = FunctionWriter("define double @dot(ptr %scalars, ptr %xs, ptr %ys, i64 %many)")
 
     def term(k: str, sums: list[str]) -> list[str]:
         x, y = (f.load("%scalars", f.load_index(table, k)) for table in ("%xs", "%ys"))
         return [f.let(f"fadd double {sums[0]}, {f.let(f'fmul double {x}, {y}')}")]
 
     (total,) = f.loop(0, "%many", 1, [("double", "0x8000000000000000")], term)
-    return f.finish_with_return("double", total)
+    return total
 
 
-def dots_kernel() -> str:
+@kernel("ptr %scalars, ptr %index, i64 %base, i64 %to, i64 %many")
+def dots(f: FunctionWriter) -> None:
     """Many dots with the same number of terms, each with the bits of `dot`.
 
     index: from `base` on, the number of factors of a dot, then for each factor the slots for all dots. to: the slot of
     the first sum.
     """
-    f = FunctionWriter("define void @dots(ptr %scalars, ptr %index, i64 %base, i64 %to, i64 %many)")
     factors, first = f.load_index("%index", "%base"), f.at("%index", f.let("add i64 %base, 1"), "i32")
 
     def dot(i: str, _: list[str]) -> None:
@@ -274,12 +281,11 @@ def dots_kernel() -> str:
         f.store(total, "%scalars", f.let(f"add i64 %to, {i}"))
 
     f.loop(0, "%many", 1, [], dot)
-    return str(f)
 
 
-def check_kernel() -> str:
+@kernel("ptr %numbers, i64 %many, ptr %nonfinite")
+def check(f: FunctionWriter) -> None:
     """nonfinite = 0 if all numbers (a multiple of 8) are finite, else NaN: x - x is 0 for a finite x."""
-    f = FunctionWriter("define void @check(ptr %numbers, i64 %many, ptr %nonfinite)")
 
     def eight(k: str, sums: list[str]) -> list[str]:
         x = f.load("%numbers", k, VECTOR)
@@ -290,14 +296,8 @@ def check_kernel() -> str:
     for lane in range(LANES):
         total = f.let(f"fadd double {total}, {f.let(f'extractelement {VECTOR} {sums}, i64 {lane}')}")
     f.store(total, "%nonfinite")
-    return str(f)
 
 
-KERNELS = {
-    "dense": dense_kernel, "outer": outer_kernel, "fold": fold_kernel, "clear": clear_kernel, "copy": copy_kernel,
-    "feed": feed_kernel, "export": export_kernel, "join": join_kernel, "total": total_kernel, "dot": dot_kernel,
-    "dots": dots_kernel, "check": check_kernel,
-}  # fmt: skip
 PLACE = {name: index for index, name in enumerate(KERNELS)}
 DECLARED = f"""
 declare {VECTOR} @llvm.fma.v8f64({VECTOR}, {VECTOR}, {VECTOR})
@@ -306,7 +306,7 @@ declare {VECTOR} @llvm.fma.v8f64({VECTOR}, {VECTOR}, {VECTOR})
 
 def text() -> str:
     """The LLVM IR of all kernels."""
-    return "\n".join([DECLARED, across_kernel(), *(write() for write in KERNELS.values())])
+    return "\n".join([DECLARED, add_across(), *(write() for write in KERNELS.values())])
 
 
 @once
