@@ -81,7 +81,9 @@ def engine_without_plan(name: str | None, tables: Tables) -> Engine | None:
     before = tables.cached(RUN) or 0
     if name is None:
         Setting.rows_run += len(tables)
-    waits = name is None and (Setting.rows_run <= PATIENCE or tables.cached(sweep.REFERENCE_ONLY) or not _is_ready())
+    waits = name is None and (
+        Setting.rows_run <= PATIENCE or tables.cached(sweep.REFERENCE_ONLY) or not (AHEAD.is_done() and AHEAD.result())
+    )
     engine = None if waits else _direct()
     tables.cache[RUN] = before + len(tables)
     return engine
@@ -130,11 +132,6 @@ def _direct() -> Engine:
             engine = import_module(".direct.engine", __package__)
             engine.shared_kernel()
         return engine
-
-
-def _is_ready() -> bool:
-    """Whether the direct engine is compiled; if not, compile it in the background."""
-    return AHEAD.is_done() and AHEAD.result() is not None
 
 
 @once

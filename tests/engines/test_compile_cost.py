@@ -10,7 +10,7 @@ import naive_graph as ng
 from naive_graph import Graph, PlaceHolder, Program, Variable
 from naive_graph.core.rules import RULES
 from naive_graph.engines.llvm import compile
-from naive_graph.engines.llvm.compile import MOST, MOST_OPTIMISED, OPERAND, check, estimate_cost
+from naive_graph.engines.llvm.compile import MOST, MOST_OPTIMISED, OPERAND, estimate_cost
 from naive_graph.engines.llvm.emit import NotCompilable
 
 pytestmark = pytest.mark.filterwarnings("ignore::naive_graph.errors.EngineWarning")
@@ -127,8 +127,6 @@ def test_batches_and_descents_are_bounded_too(given):
 def test_what_is_too_long_is_refused_and_named():
     long = "".join(TWICE.format("", f"f{place}", f"f{place + 1}") for place in range(MOST // 10))
     with pytest.raises(NotCompilable, match="keeps LLVM for too long"):
-        check(long)
-    with pytest.raises(NotCompilable):
         compile.object_code(long)
 
 

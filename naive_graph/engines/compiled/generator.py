@@ -112,8 +112,8 @@ class Generator:
     def __init__(self, ir: IR, wanted: Sequence[int], carried: Sequence[int] = ()) -> None:
         self.ir, self.wanted, self.carried = ir, [row for row in wanted if not ir.groups[row]], carried
         self.kinds, self.groups = ir.kinds.tolist(), ir.groups.tolist()
-        self.declared: dict[str, str] = {}
-        self.scalar_module, self.vector_module = Module(1, self.declared, fast=True), Module(LANES, self.declared)
+        self.scalar_module = Module(1, fast=True)
+        self.vector_module = Module(LANES, self.scalar_module.declared)
         self.parts: list[str] = []
         self.tables: dict[tuple[int, ...], str] = {}
         self.constants = {**ir.constants, NONE: -0.0}  # a bias that is missing adds nothing
@@ -122,10 +122,7 @@ class Generator:
         self.size = 0
         self.sections = sections(ir, wanted)
         self.initial: list[tuple[int, float]] = []
-        self.numbers: dict[float, int] = {}
-        # Leaves' values that the first stage copies: (slot, index into `values`), and (slot, slot of a fed leaf).
-        self.loads: list[tuple[int, int]] = []
-        self.moves: list[tuple[int, int]] = []
+        self.loads: list[tuple[int, int]] = []  # values that the first stage copies: (slot, index into `values`)
         self.stages: list[tuple[FunctionWriter, bool]] = []  # functions that `run` calls; whether once for each half
         self._place_leaves()
         self._place_groups(wanted)
@@ -240,7 +237,6 @@ class Generator:
         self.repeat = self._loop_in_registers() if self.in_registers else REPEAT
         self.main = first
         self._copy("%values", "%scalars", self.loads)
-        self._copy("%scalars", "%scalars", self.moves)
         for number in self.group:
             self._gather(number)
 
@@ -284,16 +280,6 @@ class Generator:
     def _is_leaf(self, row: int) -> bool:
         return row >= 0 and DOT < self.kinds[row] < 0
 
-    def _load_leaf(self, row: int, slot: int) -> None:
-        """Arrange that a leaf's value is in the slot before the first section runs."""
-        source = self.ir.sources.get(row)
-        if row in self.constants:
-            self.initial.append((slot, self.constants[row]))
-        elif isinstance(source, int):
-            self.loads.append((slot, source))
-        elif self.slots.get(row) != slot:
-            self.moves.append((slot, self.slots[row]))
-
     def _is_wide(self, row: int) -> bool:
         return self.kinds[row] == DOT and self.groups[row] == 0 and len(self.ir.of(row)) > 2 * WIDE
 
@@ -303,20 +289,14 @@ class Generator:
         arguments = f"ptr {self.table(slots[::2])}, ptr {self.table(slots[1::2])}, i64 {len(slots) // 2}"
         return Emitted(code, code.written(f"call double {code.kernel('dot')}(ptr %scalars, {arguments})"))
 
-    def _constant_slot(self, value: float) -> int:
-        if value not in self.numbers:
-            self.numbers[value] = self._reserve_slots(1)
-            self.initial.append((self.numbers[value], value))
-        return self.numbers[value]
-
     def _slot_for_kernel(self, row: int) -> int:
         """The slot of a scalar that a kernel reads; the first stage copies a leaf's value there. NONE stands for 1."""
-        if row == NONE:
-            return self._constant_slot(1.0)
         if row not in self.slots:
-            slot = self._slot(row)
-            if self._is_leaf(row):
-                self._load_leaf(row, slot)
+            slot, source = self._slot(row), self.ir.sources.get(row)
+            if row == NONE or row in self.constants:
+                self.initial.append((slot, 1.0 if row == NONE else self.constants[row]))
+            elif isinstance(source, int):
+                self.loads.append((slot, source))
         return self.slots[row]
 
     # --- samples ---

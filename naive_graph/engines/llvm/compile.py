@@ -144,10 +144,17 @@ def _build_library(name: str, ir_text: str | Callable[[], str], optimised: bool,
 
 
 def object_code(ir_text: str, optimised: bool = False, quick: bool = False) -> bytes:
-    """Compile the text to an object file (machine code that is not linked yet)."""
+    """Compile the text to an object file (machine code that is not linked yet).
+
+    Raises NotCompilable if LLVM would take too long even without its optimiser.
+    """
     llvm = llvmlite()
-    check(ir_text, MOST_QUICK if quick else MOST)
-    optimised = optimised and estimate_cost(ir_text) <= MOST_OPTIMISED
+    instructions, most = estimate_cost(ir_text), MOST_QUICK if quick else MOST
+    if instructions > most:
+        raise NotCompilable(
+            f"Code of some {instructions:,} instructions keeps LLVM for too long; {most:,} is the most."
+        )
+    optimised = optimised and instructions <= MOST_OPTIMISED
     module = _parse_module(ir_text)
     if optimised:
         # Loops over registers are written out already: to unroll them, and to look for more, took LLVM twice as long,
@@ -274,15 +281,6 @@ MOST, MOST_QUICK = 50_000, 400_000  # instructions: some 0.7 s; and, compiled qu
 MOST_OPTIMISED = 8_000  # some 0.7 s
 CALL = re.compile(r"call [^@\n]*@[^(\n]+\(([^\n]*)\)")
 OPERAND = 4  # an operand of a call is as much work as so many instructions
-
-
-def check(text: str, most: int = MOST) -> None:
-    """Raise NotCompilable if LLVM would take too long even without its optimiser."""
-    instructions = estimate_cost(text)
-    if instructions > most:
-        raise NotCompilable(
-            f"Code of some {instructions:,} instructions keeps LLVM for too long; {most:,} is the most."
-        )
 
 
 def estimate_cost(text: str) -> int:

@@ -101,8 +101,7 @@ class IR:
 
     def name(self, row: int) -> str:
         """The name of the row's operator, or "leaf"."""
-        kind = int(self.kinds[row])
-        return name_of(kind)
+        return name_of(int(self.kinds[row]))
 
     def leaves(self) -> Array:
         return np.flatnonzero((self.kinds < 0) & (self.kinds > DOT))
