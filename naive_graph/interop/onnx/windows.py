@@ -20,7 +20,8 @@ from ...tensor.sparse_selector import IndexMap
 from .import_graph import OnnxBuilder, attributes_of, import_rule, mapping_of
 from .steps import OnnxStep
 
-# Attributes with an entry for each spatial axis (pads: two) -> the entry for an axis of extent 1 that is added.
+# Attributes with an entry for each spatial axis (pads: two) -> the entry for an axis of extent 1 that is added,
+# which is also the least that an entry may be.
 NEW_AXIS_ENTRIES = {"kernel_shape": 1, "strides": 1, "dilations": 1, "output_padding": 0, "output_shape": 1, "pads": 0}
 POOLS = ("MaxPool", "AveragePool", "LpPool")
 
@@ -43,6 +44,10 @@ def windows(builder: OnnxBuilder, step: OnnxStep) -> Sequence[Any]:
             raise ImportAttributeError(step.label, name, list(attribute.ints), why)
     if x.rank == 4:
         return builder.by_row(step)
+    for name, least in NEW_AXIS_ENTRIES.items():  # here, since the image operator would name other numbers
+        numbers = list(step.attributes[name].ints) if name in step.attributes else [least]
+        if min(numbers) < least:
+            raise ImportAttributeError(step.label, name, numbers, f"Its numbers are {least} or more.")
     return (_slide_sequence if x.rank == 3 else _slide_volume)(builder, step, x)
 
 
