@@ -239,17 +239,20 @@ def hoist_weights(
 def _hoist_graph(graph: Any, prefix: str, weights: dict[str, Any], types: dict[str, int], folder: Path | None) -> None:
     """Move the weights of a subgraph into weights and types, under names that it reads from then on."""
     stored = {checked_text(initializer.name): initializer for initializer in graph.initializer}
-    for node in [*graph.node]:
+    constants = []
+    for position, node in enumerate(graph.node):
         tensor = _constant_floats(node.op_type, node.attribute)
         if tensor is not None:
             stored[checked_text(node.output[0])] = tensor
-            graph.node.remove(node)
+            constants.append(position)
         for attribute in node.attribute:
             if attribute.type == AttributeProto.GRAPH:
                 inner_prefix = f"{prefix}{checked_text(node.name or node.output[0])}/{attribute.name}/"
                 _hoist_graph(attribute.g, inner_prefix, weights, types, folder)
     for name, tensor in stored.items():
         weights[prefix + name], types[prefix + name] = array_of(tensor, folder), tensor.data_type
+    for position in reversed(constants):  # from the end, so that earlier positions stay
+        del graph.node[position]
     del graph.initializer[:]
     rename_reads(graph, {name: prefix + name for name in stored})
 
