@@ -111,7 +111,7 @@ class Node(NotANumber):
         with home.lock, GUARD:
             if rule.arity is not None and home.in_degrees[target] >= rule.arity:
                 raise ArityError(f"{home.label(target)} takes {rule.arity} operands and has them all.")
-            if ~target in home.sources:
+            if rule.associative and ~target in home.sources:  # only these merge; the search takes all edges
                 raise NodeError(
                     f"{home.label(target)} was merged into a larger {rule.name}; draw the edge to that node instead."
                 )
