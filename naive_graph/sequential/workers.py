@@ -11,7 +11,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -220,17 +220,25 @@ def in_threads(
     shared = PipelineRun(network, buffers, samples, labels, policy=policy, flow=flow, parts=parts, before=before)
     _ = network.arithmetic  # made here, once, not by each thread
     workers = [PipelineWorker(shared, number, names, timed) for number, names in enumerate(parts)]
+    errors: list[BaseException] = []  # in the order in which they came
+
+    def stop_all(run: Future[None]) -> None:
+        if error := run.exception():
+            errors.append(error)
+            shared.failed = True
+
     with interrupts_to(shared.interrupt), ThreadPoolExecutor(len(workers)) as pool:
-        runs = [pool.submit(worker.run) for worker in workers]
         try:
+            runs = [pool.submit(worker.run) for worker in workers]
+            for run in runs:
+                run.add_done_callback(stop_all)
             while wait(runs, PATIENCE).not_done:
-                if any(run.done() and run.exception() for run in runs):
-                    shared.failed = True
-        except BaseException:  # raised by a signal's handler: the pool waits for the workers, which stop
+                pass  # so that a Ctrl-C is heard
+        except BaseException:  # a thread that cannot start, or a signal's handler: the pool waits for the others
             shared.failed = True
             raise
-    for error in (run.exception() for run in runs):
-        if error is not None and not isinstance(error, WorkerStopped):
+    for error in errors:
+        if not isinstance(error, WorkerStopped):
             raise error
     if shared.failed:
         raise KeyboardInterrupt

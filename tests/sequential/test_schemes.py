@@ -2,6 +2,7 @@
 
 import signal
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -148,6 +149,40 @@ def test_a_failing_operator_is_named(monkeypatch):
     with pytest.raises(TrainingError, match="BComp4 failed at sample 9: ZeroDivisionError: no reason"):
         network.fit(x, y, workers="threads", partition=parts(network, 2), shuffle=False, progress=False)
     assert same(network.weights, before)
+
+
+def test_of_two_failing_workers_the_first_in_time_is_told(monkeypatch):
+    network, x, y = small()
+    fire, has_failed = firing.NetworkMachine.fire, threading.Event()
+
+    def failing(self, operator, taken, weights, iteration):
+        if operator.name == "FComp1" and iteration == 5:
+            has_failed.wait(10)
+            time.sleep(0.02)
+            raise ZeroDivisionError("a second fault")
+        if operator.name == "BComp4" and iteration == 1:
+            has_failed.set()
+            raise ZeroDivisionError("the first fault")
+        return fire(self, operator, taken, weights, iteration)
+
+    monkeypatch.setattr(firing.NetworkMachine, "fire", failing)  # faults that are put in
+    with pytest.raises(TrainingError, match="BComp4 failed at sample 1: ZeroDivisionError: the first fault"):
+        in_threads(network, doubled(network.weights), x, y, "delayed", parts(network, 2))
+
+
+def test_a_thread_that_cannot_start_ends_the_others(monkeypatch):
+    network, x, y = small()
+    start, before = threading.Thread.start, threading.active_count()
+
+    def refuse_the_second(thread):
+        if threading.active_count() > before:
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", refuse_the_second)
+    with pytest.raises(RuntimeError, match="can't start new thread"):
+        in_threads(network, doubled(network.weights), x, y, "delayed", parts(network, 2))
+    assert threading.active_count() == before
 
 
 @pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="Ctrl-C is sent by signal here")
