@@ -45,7 +45,11 @@ def report_file(output: Path, opened: bool) -> None:
 
 def parse_assignments(words: Sequence[str]) -> dict[str, float]:
     """{"x": 6.0} for ["x=6"]."""
-    return parse_pairs(words, float, _no_assignment)
+    values = parse_pairs(words, float, _no_assignment)
+    for name in values:
+        if not name.isidentifier():
+            raise ExpressionError(f"'{name}' is no name for a number. Write it like x=6, and quote the expression.")
+    return values
 
 
 def _no_assignment(word: str) -> ExpressionError:

@@ -165,6 +165,7 @@ def test_random_expressions_have_pythons_value(numbers, data):
         ("leaky_relu(x, alpha=1)", "number alone"),
         ("log(*x)", "'*x' has no meaning"),
         ("True + x", "'True' is not a real number"),
+        ("-True + x", "'True' is not a real number"),
         ("2j*x", "'2j' is not a real number"),
         ("'a' + x", "'a' is not a real number"),
         ("1" + "0" * 400, "a float can hold"),
