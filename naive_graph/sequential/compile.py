@@ -183,7 +183,7 @@ def _split_arguments(arguments: tuple[Argument, ...]) -> tuple[list[Any], dict[s
         if parameter.name and parameter.name in named:
             raise error_at(parameter.name, "DUPLICATE_ARG", "it is given twice. Keep one.", parameter.name)
         if parameter.name:
-            named[parameter.name] = parameter.value.value
+            named[str(parameter.name)] = parameter.value.value
     return [argument.value.value for argument in arguments if not argument.name], named
 
 

@@ -307,7 +307,7 @@ def calculate_value(part: ParsedExpression) -> Any:
 
 def error_at(node: Any, code: str, says: str, about: str = "") -> SequentialError:
     """Make a SequentialError at the position of a name, an expression or a token."""
-    return SequentialError(code, says, about, None, node.line, node.column)
+    return SequentialError(code, says, str(about), None, node.line, node.column)
 
 
 def _shorten(part: ParsedExpression) -> str:
