@@ -188,7 +188,9 @@ class ExpressionReader:
                 return [], lambda _: self._number(part, value)
             case ast.Name(id=name):
                 return [], lambda _: self._variable(part, name)
-            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=value)) if type(value) in (int, float):
+            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)) if (
+                type(value) is not bool
+            ):
                 return [], lambda _: self._number(part, -value)  # -2 is one Constant, not neg(2)
             case ast.UnaryOp(op=ast.UAdd(), operand=operand):
                 return [operand], lambda made: made[0]
