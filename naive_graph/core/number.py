@@ -69,10 +69,22 @@ def as_list(things: Any, who: str, what: str) -> list[Any]:
     >>> as_list((1, 2), "sum", "a list of numbers")
     [1, 2]
     """
-    if not isinstance(things, (str, bytes, Mapping, Set)) and not is_endless(things):  # a set has no order
-        with suppress(TypeError):
-            return list(things)
+    has_order = not isinstance(things, (str, bytes, Mapping, Set))
+    if has_order and is_iterable(things) and not is_endless(things):
+        return list(things)
     raise OperandError(f"{who} takes {what}, not {type(things).__name__} {shortened(things)}.")
+
+
+def is_iterable(things: Any) -> bool:
+    """Whether `for` takes it; an array without axes has `__iter__`, and is refused.
+
+    A TypeError of the learner's own, raised while a generator makes its items, is not taken for a refusal.
+    """
+    try:
+        iter(things)
+    except TypeError:
+        return False
+    return True
 
 
 def is_endless(things: object, most: int = 50_000_000) -> bool:

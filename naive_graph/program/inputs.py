@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.number import floats, number, shortened
+from ..core.number import floats, is_iterable, number, shortened
 from ..core.tables import Tables
 from ..errors import FeedError, NodeError, PlaceHolderError
 from ..graph.node_factory import CURRENT
@@ -121,10 +120,7 @@ def not_a_node_error(given: Any, who: str) -> NodeError:
 
 def listed(given: Any, *alone: type) -> list[Any]:
     """Several things as a list; a list of one for a thing that is of a type of `alone` or cannot be gone through."""
-    if not isinstance(given, alone):
-        with suppress(TypeError):  # an array without axes has `__iter__`, too
-            return list(given)
-    return [given]
+    return list(given) if not isinstance(given, alone) and is_iterable(given) else [given]
 
 
 def make_slots(inputs: list[Any], slot: Callable[[Any], InputSlot]) -> list[InputSlot]:

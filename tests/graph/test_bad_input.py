@@ -321,3 +321,10 @@ def test_what_is_refused_beside_a_number_leaves_no_node_for_it(name):
             getattr(Graph, name)(1.0, *nodes, *others, **named)
         except NaiveGraphError:
             assert snapshot() == before
+
+
+@pytest.mark.parametrize("call", [ng.gradients, lambda y, wrt: ng.Program(y, wrt=wrt), lambda y, wrt: ng.Program(wrt)])
+def test_a_mistake_inside_a_generator_of_nodes_is_not_told_as_one_of_the_call(call):
+    x = Variable(1.0)
+    with pytest.raises(TypeError, match="unsupported operand"):
+        call(x * x, (1 + item for item in [None]))
