@@ -177,7 +177,7 @@ class Adjacency:
 
     def __init__(self, tables: Tables) -> None:
         _, degrees, sources, targets = tables.columns()
-        self.begins = list(accumulate(degrees, initial=0))
+        self.begins = array("q", accumulate(degrees, initial=0))
         self.drawn = [*zip(sources, targets)] if tables.edge_edits else None
         if self.drawn is not None:
             in_row_order = sorted(self.drawn, key=itemgetter(1))
