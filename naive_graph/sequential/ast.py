@@ -19,7 +19,7 @@ BINDS = {"plus": 1, "minus": 1, "times": 2, "divide": 2, "neg": 3}  # operator p
 SIGNS = {"plus": " + ", "minus": " - ", "times": "*", "divide": "/"}
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class ParsedExpression:
     """An expression: a number, string, name, tuple or calculation, with its position. Equal if its text is equal.
 
@@ -62,6 +62,9 @@ class ParsedExpression:
 
     def __hash__(self) -> int:
         return hash(str(self))
+
+    def __repr__(self) -> str:
+        return f"<Expression {self}>"
 
 
 @dataclass(frozen=True)

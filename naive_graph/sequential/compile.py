@@ -151,8 +151,8 @@ def _make_network(
         with warnings.catch_warnings():
             if parsed.mistakes:
                 warnings.simplefilter("ignore", SequentialWarning)
-            network = Sequential(layers, **values, name=streams.result)
-        network.streams = streams
+            network = Sequential(layers, **values)
+        network.streams = streams  # not by name=, beside which data and labels have the names that Python gives them
         networks[str(result)] = network
     except SequentialError as error:
         # schedule() names batch_size, which may be given by position: it is the third argument.

@@ -121,7 +121,8 @@ class Network(Model):
         self.loss: str = values["loss"]
         self.initializer = values["initializer"]
         self.layers = connect_layers(_check_layers(layers), self.input_shape)
-        self.batch_size: int = values["batch_size"] or schedule(self.expand()).count + 1
+        stages = schedule(self.expand()).count  # raises if the name is that of another stream
+        self.batch_size: int = values["batch_size"] or stages + 1
         last = [layer.layer for layer in self.layers if not isinstance(layer.layer, Dropout)][-1:]
         if self.loss == "crossEntropy" and last not in ([Activation("softmax")], [Activation("sigmoid")]):
             warnings.warn(
@@ -315,8 +316,10 @@ class Network(Model):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SequentialWarning)
             training, streams = map(_list_as_tuple, settings["training"]), Streams(*map(str, settings["streams"]))
-            network = cls(layers, *training, seed=settings["seed"], name=streams.result)
+            network = cls.__new__(cls)  # a subclass may take other arguments
+            Network.__init__(network, layers, *training, seed=settings["seed"])
             network.streams = streams
+            network.expand()  # raises if two streams have one name
             return network
 
     @classmethod

@@ -161,6 +161,17 @@ def test_there_is_one_format(tmp_path):
         Sequential.load(tmp_path / "model.npz")
 
 
+def test_a_class_with_arguments_of_its_own_is_loaded(tmp_path):
+    class TwoLayers(Sequential):
+        def __init__(self, units):
+            super().__init__([Dense(units), Dense(2)], 4, batch_size=9, initializer="glorotUniform", name="y")
+
+    network = TwoLayers(3)
+    loaded = TwoLayers.load(network.save(tmp_path / "network.npz"))
+    assert type(loaded) is TwoLayers and loaded.values.tobytes() == network.values.tobytes()
+    assert loaded.streams == network.streams and loaded.batch_size == 9
+
+
 @pytest.mark.parametrize("what", ["model", "network", "trainer"])
 def test_a_name_without_its_ending_says_what_to_write(what, tmp_path):
     network = plain()[0]

@@ -34,6 +34,16 @@ def test_the_second_example_has_the_shapes_and_parameters_of_the_specification()
     assert network.size == 80
 
 
+@pytest.mark.parametrize("name", ["data", "label"])
+def test_a_result_may_have_the_name_that_python_gives_to_another_stream(name):
+    network = parse(f"stream<double x> {name},d,l;\n{name} = sequential (d,l) (4) {{ add Dense(1); }};")[name]
+    assert network.streams == (name, "d", "l") and network.batch_size == 5
+
+
+def test_a_deep_expression_can_be_shown():
+    assert "1 + 1" in repr(parse(f"int n = {'1+' * 3000}1;").tree)
+
+
 def test_arguments_are_calculated_and_named():
     network = parse(V3)["g"]
     assert network.input_shape == (784,) and network.batch_size == 16 and network.learning_rate == 0.01

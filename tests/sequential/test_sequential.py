@@ -59,6 +59,12 @@ def test_classes_may_be_numbers():
     assert one.evaluate(x, y) == one.evaluate(x, y.argmax(1)) and one.evaluate(x, y).keys() == {"loss", "accuracy"}
 
 
+@pytest.mark.parametrize("name", ["data", "F1_loss"])
+def test_a_name_that_another_stream_has_is_refused(name):
+    with pytest.raises(SequentialError, match=f"DUPLICATE_NAME {name}"):
+        Sequential([Dense(2)], 4, batch_size=9, name=name)
+
+
 def test_another_file_is_refused(tmp_path):
     path = tmp_path / "other.npz"
     path.write_bytes(b"nothing")
