@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import sys
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -80,6 +81,15 @@ def test_without_anywidget_the_page_stands_in_a_frame() -> None:
     html = embed_page(step(small()).walk(), "<img>")
     assert 'sandbox="allow-scripts"' in html
     assert "<script" not in html.split('srcdoc="')[1].split('"')[0]
+
+
+def test_an_anywidget_that_cannot_be_imported_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "anywidget.py").write_text("from traitlets import what_no_version_has")
+    monkeypatch.syspath_prepend(tmp_path)
+    for name in [name for name in sys.modules if name.partition(".")[0] == "anywidget"]:
+        monkeypatch.delitem(sys.modules, name)
+    html = step(small())._repr_mimebundle_()["text/html"]
+    assert "data-ng-still" in html.partition("<iframe")[0] and "srcdoc=" in html
 
 
 def test_an_empty_walk_is_a_page_too() -> None:

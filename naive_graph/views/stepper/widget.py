@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from html import escape
-from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -95,8 +94,11 @@ def static_bundle(walk: StepperPayload, said: str) -> dict[str, str]:
             )
             bundle["image/png"] = base64.b64encode(walk.picture.png).decode()
     still = f'<div data-ng-still="{preview_key(walk)}">{markup}</div>'
-    bundle["text/html"] = still if find_spec("anywidget") else embed_page(walk, still)
-    return bundle
+    try:
+        import anywidget  # noqa: F401
+    except ImportError:  # it is not there, or does not go with what is
+        still = embed_page(walk, still)
+    return {**bundle, "text/html": still}
 
 
 def preview_key(walk: StepperPayload) -> str:
