@@ -198,11 +198,17 @@ def reductions(draw, shapes):
     return {"kind": "reduction", "of": [place], "rule": rule, "axes": axes, "shape": shape}
 
 
-OVER_AXES = {  # in NumPy, and in torch
-    "logsumexp": (np.logaddexp.reduce, lambda x, axis, torch: torch.logsumexp(x, axis)),
-    "max": (np.max, lambda x, axis, torch: torch.amax(x, axis)),
-    "min": (np.min, lambda x, axis, torch: torch.amin(x, axis)),
-    "prod": (np.prod, lambda x, axis, torch: torch.prod(x, axis)),
+def product_in_torch(x, axes, torch):
+    for axis in sorted(axes, reverse=True):
+        x = torch.prod(x, axis)
+    return x
+
+
+OVER_AXES = {  # in NumPy, and in torch; over several axes at once, so that entries of one value share a slope equally
+    "logsumexp": (np.logaddexp.reduce, lambda x, axes, torch: torch.logsumexp(x, axes)),
+    "max": (np.max, lambda x, axes, torch: torch.amax(x, axes)),
+    "min": (np.min, lambda x, axes, torch: torch.amin(x, axes)),
+    "prod": (np.prod, product_in_torch),
 }
 
 
@@ -214,9 +220,7 @@ def reduction_in_loops(step, source):
 
 
 def reduction_in_torch(step, source, torch):
-    for axis in sorted(step["axes"], reverse=True):
-        source = OVER_AXES[step["rule"]][1](source, axis, torch)
-    return source
+    return OVER_AXES[step["rule"]][1](source, step["axes"], torch) if step["axes"] else source
 
 
 # --- branches -----------------------------------------------------------------

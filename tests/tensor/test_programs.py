@@ -203,8 +203,9 @@ def one_sided(step):
     return {each for each in step["ids"][0] if each < 0} != {each for each in step["ids"][1] if each < 0}
 
 
-# Where torch takes 0 * inf: by the zeros of a padding and of what a piece or a branch leaves out, and by shares.
-TOUCHY = {"padded", "piece", "branch", "softmax", "prod", "logsumexp"}
+# Where torch takes 0 * inf: by the zeros of a padding and of what a piece, a branch or an extremum leaves out, and by
+# shares. Its slope of an extremum is g * (x == y) / count: NaN also where nothing equals y, which is NaN.
+TOUCHY = {"padded", "piece", "branch", "softmax", "prod", "logsumexp", "max", "min"}
 
 
 @LAWS
