@@ -96,7 +96,8 @@ def slice_axis(node: TensorNode, axis: int, slice_: slice) -> TensorNode:
     except (TypeError, ValueError) as error:
         raise ShapeError(f"The slice {shortened(slice_)} of axis {axis} of {node.label}: {error}.") from None
     if not positions:
-        raise ShapeError(f"The slice {slice_} of axis {axis} of {node.label} is empty.")
+        last = node.shape[axis] - 1
+        raise ShapeError(f"The slice {slice_} of axis {axis} of {node.label} is empty: the axis runs from 0 to {last}.")
     if positions == range(node.shape[axis]):
         return node
     return gather_axis(node, axis, (len(positions),), (positions.step,), positions.start)

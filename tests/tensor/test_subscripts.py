@@ -1,5 +1,7 @@
 """x[...] means what NumPy means by it: values, shapes and gradients, on arrays and on scalars."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
@@ -147,9 +149,13 @@ REFUSED = {
     "a ragged list": (lambda x, i: x[[[1], [1, 2]]], ShapeError, "whole numbers"),
     "a step of 0": (lambda x, i: x[::0], ShapeError, "zero"),
     "two ellipses": (lambda x, i: x[..., 0, ...], PlaceError, "twice"),
-    "a mask of another shape": (lambda x, i: x[[True, False]], PlaceError, "axis is 3 but size of"),
-    "lists that do not meet": (lambda x, i: x[[0, 1], [0, 1, 2]], PlaceError, "could not be broadcast"),
+    "a mask of another shape": (lambda x, i: x[[True, False]], PlaceError, r"mask of shape \(2,\) does not cover"),
+    "a wide mask of another shape": (lambda x, i: x[np.ones((3, 2), bool)], PlaceError, "axis is 3 .*extents of the"),
+    "lists that do not meet": (lambda x, i: x[[0, 1], [0, 1, 2]], PlaceError, "could not be broadcast.* to one shape"),
     "a place beyond": (lambda x, i: x[[0, 3]], PlaceError, "runs from 0 to 2"),
+    "a place beyond in one of two lists": (lambda x, i: x[[0, 1], [0, 3]], PlaceError, "axis 1 with size 3. Indices"),
+    "an empty slice": (lambda x, i: x[2:1], ShapeError, "is empty: the axis runs from 0 to 2"),
+    "an empty slice beside lists": (lambda x, i: x[True, [0], 2:1], ShapeError, "slices.* pick no entry"),
     "no places": (lambda x, i: x[[]], ShapeError, "pick no entry"),
     "a mask that keeps nothing": (lambda x, i: x[np.zeros(3, bool)], ShapeError, "pick no entry"),
 }
@@ -174,6 +180,16 @@ def test_a_pick_takes_entries_and_no_tensor_of_zeros_and_ones(monkeypatch):
     y = x[rows, rows[::-1]].sum()
     y.backward()
     assert x.gradient().sum() == 1e6
+
+
+def test_to_pick_from_a_large_tensor_makes_no_table_of_its_size():
+    x, mask = LeafNode.parameter(np.zeros((1000, 1000))), np.arange(1000) < 3
+    tracemalloc.start()
+    assert x[7, [1, 2]].shape == x[[3, 4], [1, 2]].shape == (2,)
+    assert x[mask].shape == (3, 1000)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 1e6
 
 
 def test_many_picks_of_one_place_cost_what_as_many_of_different_places_do():
