@@ -150,5 +150,9 @@ def slice(
     if end is None:
         end = [x.shape[position] if size == -1 else b + size for position, b, size in zip(axes, begin, sizes)]
     for axis_index, part in zip(axes, map(builtins.slice, begin, end, strides)):
+        extent = x.shape[axis_index]
+        if not range(extent)[part]:
+            ends = f"begin={list(begin)}, end={list(end)}"
+            raise ShapeError(f"{ends} leave nothing of axis {axis_index}, which runs to {extent}.")
         x = slicing.slice_axis(x, axis_index, part)
     return x

@@ -79,7 +79,8 @@ def scan_directions(
     ]
     for name, tensor, shape in expected_shapes:
         if tensor is not None and tensor.shape != shape:
-            raise ShapeError(f"{name} of shape {tensor.shape} must be {shape}, for {gates} gates of {hidden} states.")
+            reason = ": a peephole for i, o and f" if name == "p" else f", for {gates} gates of {hidden} states"
+            raise ShapeError(f"{name} of shape {tensor.shape} must be {shape}{reason}.")
     if lengths is not None and (len(lengths) != batch or not 0 <= min(lengths) <= max(lengths) <= time):
         raise ShapeError(f"lengths={list(lengths)} needs a number up to {time} for each of {batch}.")
     if activations is not None and len(activations) != function_count * d:

@@ -8,7 +8,7 @@ np = pytest.importorskip("numpy")
 pytest.importorskip("opt_einsum")
 
 from naive_graph import Graph, draw, operators  # noqa: E402
-from naive_graph.errors import ArityError, NaiveGraphError, OperatorNameError, PropertyError  # noqa: E402
+from naive_graph.errors import ArityError, NaiveGraphError, OperatorNameError, PropertyError, ShapeError  # noqa: E402
 from naive_graph.graph.node_factory import CURRENT  # noqa: E402
 from naive_graph.tensor.operators.check import PROMISES, ExampleCall  # noqa: E402
 
@@ -97,6 +97,14 @@ def test_an_operand_of_another_rank_or_extent_fits_or_is_told_of(name):
                 row(**case.given | {which: other})
             except NaiveGraphError as error:
                 assert told(error, f"{name}: ", ""), (which, shape, str(error))
+
+
+def test_an_empty_slice_and_wrong_peepholes_are_told_of_in_the_words_of_the_call():
+    with pytest.raises(ShapeError, match=r"slice: begin=.0, 2., end=.1, 1. leave nothing of axis 1, which runs to 3"):
+        operators()["slice"](np.ones((2, 3)), begin=[0, 2], end=[1, 1])
+    w = np.ones((1, 4, 1))
+    with pytest.raises(ShapeError, match=r"lstm: p of shape \(1, 4\) must be \(1, 3\): a peephole for i, o and f"):
+        operators()["lstm"](np.ones((2, 2, 1)), w, w, p=np.ones((1, 4)))
 
 
 @pytest.mark.parametrize("name", ROWS)
