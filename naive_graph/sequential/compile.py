@@ -59,7 +59,7 @@ class ParsedProgram:
 
         Raises SequentialError if networks depend on one another in a cycle.
         """
-        writers = {name: {network.streams.data, network.streams.labels} for name, network in self.networks.items()}
+        writers = {name: network.streams[1:] for name, network in self.networks.items()}
         main = Composite()
         try:
             order = list(TopologicalSorter(writers).static_order())

@@ -129,6 +129,15 @@ def test_the_copy_stands_in_the_text_and_in_the_picture():
     assert {"copy_d", "FComp1", "BComp2", "lossComp"} <= after and "sequential_two" not in after
 
 
+def test_inputs_come_in_the_order_of_the_text():
+    """And not in one that the hashes of their names decide, which are others in each process."""
+    names = [f"d{number}" for number in range(8)]
+    text = f"stream<double x> {', '.join(names)}, r, s, t, u;"
+    for result, data, labels in zip("rstu", names[::2], names[1::2]):
+        text += f"{result} = sequential ({data}, {labels}) (2) {{ add Dense(2); }};"
+    assert [name for name, stream in parse(text).expand().streams.items() if not stream.writer] == names
+
+
 def test_the_labels_of_one_may_be_what_another_writes():
     text = "stream<double x> a, b, d, l; b = sequential (d, a) (2, .1, 5) { add Dense(2); };"
     program = parse(text + "a = sequential (d, l) (2, .1, 5, initializer=.5) { add Dense(1); };")
