@@ -276,8 +276,10 @@ class Storage:
 
     def snapshot(self) -> tuple[tuple[array[int], ...], tuple[Any, ...]]:
         """Operators, in-degrees, sources and targets, and a view of each, which keeps it from being resized."""
-        columns = self.operators, self._in_degrees, self._sources, self._targets
-        return columns, tuple([memoryview(column) for column in columns])
+        with LOCK:
+            columns = self.operators, self._in_degrees, self._sources, self._targets
+            len(self._operators)  # raises StaleNodeError if the graph was cleared
+            return columns, tuple([memoryview(column) for column in columns])
 
     def columns(self) -> tuple[list[int], ...]:
         """Copies of operators, in-degrees, sources and targets, as lists."""

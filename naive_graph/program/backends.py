@@ -254,8 +254,9 @@ class CompiledBackend(ReferenceBackend):
 def direct_backend(query: Query) -> DirectBackend | None:
     """A backend that runs on the tables; None if the passes can take the plan, unless the user named this engine."""
     tables, named = query.tables, query.engine == "direct"
-    with tables.lock:  # `in_degrees` could be longer: it would write what other threads built meanwhile
-        kinds, degrees = np.array(tables.operators), np.array(tables._in_degrees)
+    columns, held = tables.snapshot()  # of one moment, whatever other threads build meanwhile
+    kinds, degrees = np.array(columns[0]), np.array(columns[1])
+    del held
     if not named and is_within_limits(query, kinds, degrees):
         return None
     order = direct.sort_for(tables, list(dict.fromkeys(query.rows)))

@@ -162,9 +162,9 @@ class ProgramBase(Suggesting):
             backend = self._backend_and_numbers(fed, self._weights.held)
             signature = call_signature(age, fed, inputs) if feed is None else None  # no fast path with feed=
             with self._tables.lock, GUARD:  # no column may move while machine code reads it
+                self._check_not_stale()  # another thread may have removed rows and used their numbers for new nodes
                 self._fast_path.close()
                 values, slopes, finite = backend(fed)
-                self._check_not_stale()  # another thread may have removed rows and used their numbers for new nodes
                 if finite:
                     self._fast_path.remember(signature, age, lambda: self._make_fast_call(backend, fed, inputs))
             if not finite and GraphType._on_invalid != "ignore":
@@ -227,7 +227,11 @@ class ProgramBase(Suggesting):
         if key not in self._backends:
             batched = frozenset(row for batch in fed.batches for row in batch.rows)
             query = Query(home, self._rows, self._wrt, batched, self._engine, weights)
-            self._backends[key] = backend_for(query)
+            try:
+                self._backends[key] = backend_for(query)
+            except (IndexError, ValueError):  # of columns that another thread cut back or cleared meanwhile?
+                self._check_not_stale()
+                raise
         backend = self._backends[key]
         backend.weights = weights
         return backend

@@ -7,8 +7,10 @@ from graphs import check_consistent
 
 from naive_graph import Graph, Program, Variable
 from naive_graph.core.records import Checkpoint
-from naive_graph.errors import ThreadError
+from naive_graph.errors import StaleNodeError, ThreadError
 from naive_graph.graph.node_factory import CURRENT, truncate_if_unreferenced
+from naive_graph.program import base
+from naive_graph.program.backends import backend_for
 
 
 def in_threads(*works):
@@ -105,3 +107,17 @@ def test_a_programs_engine_is_chosen_while_others_build(monkeypatch):
     program = Program(x * x, wrt=[x])
     monkeypatch.setattr(np, "array", array_while_others_build)
     assert program() == (4.0, [4.0])
+
+
+def test_a_program_whose_graph_is_cleared_while_it_is_compiled_says_so(monkeypatch):
+    x = Variable(2.0)
+    program = Program(x * x, wrt=[x])
+
+    def clear_and_compile(query):
+        backend = backend_for(query)
+        Graph.clear()
+        return backend
+
+    monkeypatch.setattr(base, "backend_for", clear_and_compile)
+    with pytest.raises(StaleNodeError, match=r"graph was cleared\. Build the Program again"):
+        program()
