@@ -185,17 +185,19 @@ def format_error(error: BaseException, is_cell: bool) -> str:
 def compiled() -> bytes:
     """A ZIP of the bytecode of all imported modules of this package, so that the next page need not compile them."""
     import py_compile  # here, since a page waits for every import
+    import tempfile
     import zipfile
+    from importlib.util import cache_from_source
 
     folder = Path(__file__).parents[2]
     files = {Path(file) for module in [*sys.modules.values()] if (file := getattr(module, "__file__", None))}
     buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
+    unchecked = py_compile.PycInvalidationMode.UNCHECKED_HASH  # Python would not see that a file beside it has changed
+    with zipfile.ZipFile(buffer, "w") as archive, tempfile.TemporaryDirectory() as temporary:
         for path in sorted(path for path in files if path.is_relative_to(folder)):
-            unchecked = py_compile.PycInvalidationMode.UNCHECKED_HASH
-            bytecode = py_compile.compile(str(path), quiet=2, invalidation_mode=unchecked)
+            bytecode = py_compile.compile(str(path), f"{temporary}/bytecode", quiet=2, invalidation_mode=unchecked)
             if bytecode is not None:
-                archive.write(bytecode, Path(bytecode).relative_to(folder))
+                archive.write(bytecode, Path(cache_from_source(path)).relative_to(folder))
     return buffer.getvalue()
 
 
