@@ -204,9 +204,9 @@ def _common_features(exercise: Exercise, outcomes: OutcomePairs, wrong: list[int
     failing = [exercise.cases[index].features for index in wrong]
     passing = [exercise.cases[index].features for index in range(len(outcomes)) if index not in set(wrong)]
     shared = frozenset.intersection(*failing) if passing else frozenset()
-    rarest = sorted(shared, key=lambda feature: sum(feature in features for features in passing))[:1]
+    by_rarity = sorted((sum(feature in features for features in passing), feature) for feature in shared)
     lines = []
-    for feature in rarest:
+    for _, feature in by_rarity[:1]:
         if not any(feature in features for features in passing):
             lines.append(f"Of the cases asked, it is wrong whenever {feature}, and right in all others.")
         elif any(feature not in features for features in passing):
