@@ -122,16 +122,18 @@ def test_dask_finds_them_where_operators_are_taken_apart():
     assert all(map(same, ran.buffers, last.buffers)) and len(ran.losses) == len(x)
 
 
-@pytest.mark.parametrize("runner", [in_series, in_threads])
+@pytest.mark.parametrize("runner", [in_series, in_threads, on_dask])
 def test_groups_go_on_over_epochs(runner):
     """Two runs of half the samples are one of all, where a group ends between them."""
+    if runner is on_dask:
+        pytest.importorskip("distributed")
     network, x, y = small()
     *_, whole = in_series(network, doubled(network.weights), x[:26], y[:26], "delayed")
     *_, half = in_series(network, doubled(network.weights), x[:13], y[:13], "delayed")
     if runner is in_series:
         *_, rest = in_series(network, half.buffers, x[13:26], y[13:26], "delayed", 1, 13)
     else:
-        rest = in_threads(network, half.buffers, x[13:26], y[13:26], "delayed", None, (1, 13))
+        rest = runner(network, half.buffers, x[13:26], y[13:26], "delayed", None, (1, 13))
     assert all(map(same, rest.buffers, whole.buffers))
 
 
