@@ -76,9 +76,8 @@ def _train_on_client(
         for name in (name for name in layer_of if flow.operators[name].kind == "backward"):
             weights = buffer[layer_of[name] - 1]
             shares[name] = {weight: weights[weight][index] for weight, index in _locate_share(flow, name).items()}
-        shares = {name: share for name, share in shares.items() if share}
-        # In a list: of a dictionary, Dask would take the names as its own keys, and both buffers for one.
-        versions.append(dict(zip(shares, client.scatter([*shares.values()], hash=False))))
+        # Each in a list: of a dictionary, Dask would take the names as its own keys, and both buffers for one.
+        versions.append({name: client.scatter([share], hash=False)[0] for name, share in shares.items() if share})
     losses: list[Any] = []
     first, number = before[1], before[0]
     for number, members in enumerate(blocks(range(len(samples)), network.batch_size), before[0]):

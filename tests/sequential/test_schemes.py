@@ -11,7 +11,7 @@ from written_networks import same, small
 from naive_graph.errors import SequentialError, TrainingError
 from naive_graph.sequential import sdf_runtime as firing
 from naive_graph.sequential import workers
-from naive_graph.sequential.layers import Conv2D, Dense
+from naive_graph.sequential.layers import Activation, Conv2D, Dense
 from naive_graph.sequential.model import Sequential
 from naive_graph.sequential.on_dask import on_dask
 from naive_graph.sequential.partitioning import Partition
@@ -120,6 +120,14 @@ def test_dask_finds_them_where_operators_are_taken_apart():
     *_, last = in_series(network, doubled(network.weights), x, y, "delayed", flow=flow)
     ran = on_dask(network, doubled(network.weights), x, y, "delayed", divided)
     assert all(map(same, ran.buffers, last.buffers)) and len(ran.losses) == len(x)
+
+
+def test_dask_runs_a_network_without_weights():
+    pytest.importorskip("distributed")
+    network, x, y = Sequential([Activation("relu")], 1, batch_size=5), np.ones((10, 1)), np.zeros((10, 1))
+    *_, last = in_series(network, doubled(network.weights), x, y, "delayed")
+    ran = on_dask(network, doubled(network.weights), x, y, "delayed")
+    assert ran.buffers == last.buffers and len(ran.losses) == 10
 
 
 @pytest.mark.parametrize("runner", [in_series, in_threads, on_dask])
