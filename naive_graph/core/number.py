@@ -80,6 +80,8 @@ def is_iterable(things: Any) -> bool:
 
     A TypeError of the learner's own, raised while a generator makes its items, is not taken for a refusal.
     """
+    if not (hasattr(type(things), "__iter__") or hasattr(type(things), "__len__")):
+        return False  # a node, too, whose [0] raises an error
     try:
         iter(things)
     except TypeError:
