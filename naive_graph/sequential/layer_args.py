@@ -44,10 +44,11 @@ def bind(layer_name: str, fields: Sequence[Field], args: Sequence[Any], kwargs: 
     {'units': 3, 'use_bias': 1}
     """
     names = [field.name for field in fields]
+    known = ", ".join(names) or "none"
     if len(args) > len(fields):
-        most = f"at most {len(fields)} argument{'s' * (len(fields) > 1)}"
+        most = f"at most {len(fields)} argument{'s' * (len(fields) != 1)}"
         raise SequentialError(
-            "ARG_COUNT", f"it takes {most} ({', '.join(names)}), not {len(args)}.", layer_name, argument=len(fields)
+            "ARG_COUNT", f"it takes {most} ({known}), not {len(args)}.", layer_name, argument=len(fields)
         )
     values = dict(zip(names, args))
     for name, value in kwargs.items():
@@ -55,7 +56,7 @@ def bind(layer_name: str, fields: Sequence[Field], args: Sequence[Any], kwargs: 
             suggestion = suggest(name, names, " (did you mean {}?)") or KERAS_HINTS.get(name, "")
             raise SequentialError(
                 "ARG_COUNT",
-                f"it has no argument {name}{suggestion}. It has {', '.join(names)}.",
+                f"it has no argument {name}{suggestion}. It has {known}.",
                 layer_name,
                 argument=name,
             )
@@ -67,7 +68,7 @@ def bind(layer_name: str, fields: Sequence[Field], args: Sequence[Any], kwargs: 
             argument = index if index < len(args) else field.name
             values[field.name] = validate_field(layer_name, field, values[field.name], argument)
         elif field.default is REQUIRED:
-            raise SequentialError("ARG_COUNT", f"it needs {field.name}. It has {', '.join(names)}.", layer_name)
+            raise SequentialError("ARG_COUNT", f"it needs {field.name}. It has {known}.", layer_name)
         else:
             values[field.name] = field.default
     return {name: values[name] for name in names}
