@@ -187,16 +187,16 @@ class Adjacency:
         self.live = bytearray(b"\1") * len(degrees)
         for row in set(self.absorbed).difference(sources):
             self.live[row] = 0
-        self.flat: list[int] = []
+        self.flat = array("i")
         done = 0
         for edge, row in zip(merging, self.absorbed):
-            self.flat += sources[done:edge]
-            self.flat += self.operands(row)
+            self.flat.fromlist(sources[done:edge])
+            self.flat.fromlist(self.operands(row))
             done = edge + 1
-        self.flat += sources[done:]
+        self.flat.fromlist(sources[done:])
 
     def operands(self, row: int) -> list[int]:
-        return self.flat[self.begins[row] : self.begins[row + 1]]
+        return self.flat[self.begins[row] : self.begins[row + 1]].tolist()
 
     def live_rows(self) -> list[int]:
         """All rows but the absorbed ones, whose operands a merged row took over and which feed no other row."""
