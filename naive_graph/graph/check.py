@@ -139,6 +139,15 @@ def check_operator(operator: Any, points: Iterable[Any] | None = None) -> Any:
     return total
 
 
+def _exact_sum(values: Iterable[float]) -> float:
+    """The sum, rounded once; infinite or NaN as IEEE arithmetic makes it, where math.fsum raises an error."""
+    numbers = list(values)
+    try:
+        return math.fsum(numbers)
+    except (OverflowError, ValueError):
+        return sum(numbers)
+
+
 class _LossFunction:
     """The sum of losses as a function of its leaves, evaluated without changing the graph."""
 
@@ -151,7 +160,7 @@ class _LossFunction:
         require_finite("The loss", self.loss(self.values))
 
     def loss(self, values: Sequence[float]) -> float:
-        return math.fsum(values[step] for step in self.plan.targets)
+        return _exact_sum(values[step] for step in self.plan.targets)
 
     def values_at(self, step: int, distance: float) -> list[float]:
         """All values after one leaf was moved by a distance."""
@@ -184,8 +193,8 @@ class _LossFunction:
     def derivatives(self, leaves: list[Node]) -> dict[str, list[float]]:
         """d loss / d leaf for each leaf, in each mode."""
         return {
-            "reverse": [math.fsum(column) for column in zip(*jacobian(self.losses, leaves))],
-            "forward": [math.fsum(tangent(loss, {leaf: 1.0}) for loss in self.losses) for leaf in leaves],
+            "reverse": [_exact_sum(column) for column in zip(*jacobian(self.losses, leaves))],
+            "forward": [_exact_sum(tangent(loss, {leaf: 1.0}) for loss in self.losses) for leaf in leaves],
             "graph": self._built_gradients(leaves),
         }
 

@@ -193,3 +193,16 @@ def test_an_entry_at_which_the_loss_jumps_is_masked(shrinks):
     for loss in (y, chosen):
         report = gradcheck(loss)
         assert report and report.masked
+
+
+@pytest.mark.parametrize(
+    "losses, what",
+    [
+        (lambda x: [x * 1e308, x * 1e308], "The loss is inf"),
+        (lambda x: [x * 1e308 * 1e308, x * -1e308 * 1e308], "The loss is nan"),
+        (lambda x: [1.7e308 * (x - 1.0), 1.7e308 * (x - 1.0)], "The reverse derivative along .* is inf"),
+    ],
+)
+def test_losses_whose_sum_overflows_are_told_as_not_finite(losses, what):
+    with pytest.raises(NumericError, match=what):
+        gradcheck(losses(Variable(1.0)))
