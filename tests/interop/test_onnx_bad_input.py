@@ -55,6 +55,11 @@ def test_what_is_no_model_is_refused(data):
         from_onnx(data)
 
 
+def test_a_network_without_outputs_is_refused():
+    with pytest.raises(ImportModelError, match="outputs names no value"):
+        from_onnx(mlp(), outputs=[])
+
+
 @pytest.mark.parametrize("path", ["no/such/file.onnx", ".", 7, None, "a\0b"])
 def test_a_path_that_leads_nowhere_is_named(path):
     with refused("Cannot read|path"):

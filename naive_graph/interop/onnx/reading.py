@@ -103,6 +103,8 @@ def _extract_subgraph(
 
     chosen_inputs, results = ports(inputs, [], "inputs"), ports(outputs, output_ports, "outputs")
     wanted = [result.name for result in results]
+    if not wanted:
+        raise ImportModelError("outputs names no value. Name one, outputs='y', or leave it out for the file's own.")
     steps, read_too = cut_steps(steps, {port.name for port in chosen_inputs}, wanted)
     return chosen_inputs + [port for port in fed if port.name in read_too and port not in chosen_inputs], results, steps
 
