@@ -146,7 +146,7 @@ def test_thousands_of_brackets_are_no_harm():
     assert parse(text)["r"].input_shape == (4,)
     deep = HEAD + "r = sequential (d,l) (" + "(1-" * 3_000 + "4" + ")" * 3_000 + ",.5,9) { add Dense(2); };"
     assert tree_of(str(tree_of(deep))) == tree_of(deep)
-    assert "<Expression 1-(1-(1-" in repr(tree_of(deep))
+    assert "<Expression 1 - (1 - (1 - " in repr(tree_of(deep))
 
 
 def test_zero_weights_in_two_layers_are_warned_of():
