@@ -146,12 +146,12 @@ def depthwise_conv2d(
 
 
 def crops_and_extents(
-    x: Extents, w: Extents, strides: Any, padding: Any, dilations: Any, groups: int, data_format: str, more: Any,
-    shape: Any,
+    x: Extents, w: Extents, strides: Any, padding: Any, dilations: Any, groups: int, data_format: str, *,
+    output_padding: Any, output_shape: Any,
 ) -> list[tuple[int, int]]:  # fmt: skip
     """For rows and columns of a transposed convolution: how much is cropped before, and the result's extent.
 
-    more: output_padding. shape: output_shape. Raises ShapeError if something does not fit.
+    Raises ShapeError if something does not fit.
     """
     if len(w) != 4 or image_extents(x, data_format)[2] != w[3] or w[3] % groups:
         raise ShapeError(
@@ -160,10 +160,10 @@ def crops_and_extents(
     crops_and_extents = []
     for side in (0, 1):
         extent, reach = image_extents(x, data_format)[side], (w[side] - 1) * dilations[side] + 1
-        full_extent = (extent - 1) * strides[side] + reach + more[side]
-        if shape is not None or padding in SAME:
-            out = extent * strides[side] if shape is None else shape[side]
-            total = max(full_extent - out, 0) if padding in SAME or shape is not None else 0
+        full_extent = (extent - 1) * strides[side] + reach + output_padding[side]
+        if output_shape is not None or padding in SAME:
+            out = extent * strides[side] if output_shape is None else output_shape[side]
+            total = max(full_extent - out, 0) if padding in SAME or output_shape is not None else 0
             before = total - total // 2 if padding == "SAME_LOWER" else total // 2
         else:
             before, after = (0, 0) if padding == "VALID" else (padding[side], padding[side + 2])
@@ -206,8 +206,9 @@ def conv2d_transpose(
     padding is cut off; output_padding is added at the end.
     """
     crops = crops_and_extents(
-        x.shape, w.shape, strides, padding, dilations, groups, data_format, output_padding, output_shape
-    )
+        x.shape, w.shape, strides, padding, dilations, groups, data_format,
+        output_padding=output_padding, output_shape=output_shape,
+    )  # fmt: skip
     _check_bias(bias, w.shape[2] * groups)
     image = channels_last(x, data_format)
     y = _grouped_einsum(image, w, groups, "pqc", "ijfc", "piqjf")
