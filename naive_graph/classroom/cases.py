@@ -11,10 +11,9 @@ import copy
 import math
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache, partial
-from graphlib import CycleError, TopologicalSorter
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -60,14 +59,18 @@ class GraphRecipe(NamedTuple):
         return reachable
 
     def sort_topologically(self) -> list[int]:
-        """The indices in topological order, without nodes on a cycle or behind one."""
-        sorter = TopologicalSorter({index: self.operands(index) for index in range(self.size)})
-        with suppress(CycleError):  # it goes on as far as it can
-            sorter.prepare()
-        order: list[int] = []
-        while ready := sorter.get_ready():
-            order += ready
-            sorter.done(*ready)
+        """The indices in topological order (Kahn's algorithm), without nodes on a cycle or behind one."""
+        missing_counts = [len(self.operands(index)) for index in range(self.size)]
+        consumers: list[list[int]] = [[] for _ in missing_counts]
+        for index in range(self.size):
+            for operand in self.operands(index):
+                consumers[operand].append(index)
+        order = [leaf for leaf, count in enumerate(missing_counts) if not count]
+        for index in order:  # grows during the loop
+            for consumer in consumers[index]:
+                missing_counts[consumer] -= 1
+                if not missing_counts[consumer]:
+                    order.append(consumer)
         return order
 
     @property
