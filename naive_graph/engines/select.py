@@ -11,7 +11,8 @@ that runs very often switches to compiled code of its own in the same way
 (`graph/jit.py`). Whatever comes next, this costs at most about twice what the better
 engine would have cost from the start. No run that leaves the choice to the
 graph waits for the compiler: a background thread compiles (`core/background.py`), and
-a later run switches.
+a later run switches. Only the first run of a very large graph waits, before it takes the
+lock: the reference engine would need longer, and memory that the machine may not have.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ ENGINES = ("reference", "direct", "runs", "compiled")
 FORMER = {"tape": "compiled", "native": "compiled"}  # former names of engines -> their present names
 LARGEST = 400  # steps; straight-line code for more takes seconds to compile
 PATIENCE = 25_000  # rows of the reference engine (some 3 us each) before compiling (50 ms; 1 s the first time) pays
+VERY_LARGE = 1_000_000  # rows: the reference engine takes some 4 s and 0.7 GB for them
 ROWS_AT_ONCE = 50  # the direct engine runs so many rows in about the time that a call takes
 WATCHERS: list[Engine] = []  # engines that record runs; the last is in use: see `watched`
 RUN = "rows run"  # the graph's own count, in its cache, which is cleared when the graph changes
@@ -87,6 +89,12 @@ def engine_without_plan(name: str | None, tables: Tables) -> Engine | None:
     engine = None if waits else _direct()
     tables.cache[RUN] = before + len(tables)
     return engine
+
+
+def compile_for_large_graph() -> None:
+    """Compile the direct engine now, if it may run and is not compiled yet. The caller holds no graph's lock."""
+    if Setting.default is None and not WATCHERS:
+        AHEAD.result()
 
 
 def should_compile(tables: Tables) -> bool:

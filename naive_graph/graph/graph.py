@@ -17,7 +17,15 @@ from ..core.number import shortened, switch
 from ..core.plan import plan_for
 from ..core.rules import RULES, Arithmetic
 from ..core.tables import Scope, Tables
-from ..engines.select import WATCHERS, engine_with_plan, engine_without_plan, is_short, should_compile
+from ..engines.select import (
+    VERY_LARGE,
+    WATCHERS,
+    compile_for_large_graph,
+    engine_with_plan,
+    engine_without_plan,
+    is_short,
+    should_compile,
+)
 from ..errors import EngineError, NodeError, ThreadError
 from . import nodes, run_checks
 from .named_operators import ByName, method_of
@@ -143,6 +151,8 @@ class Graph(ByName, metaclass=GraphType):
             for tensor in tensors:
                 tensor.forward()
             return
+        if engine is None and CURRENT.tables.size[0] >= VERY_LARGE:
+            compile_for_large_graph()
         with LOCK, GUARD:
             tables = CURRENT.tables
             quick = tables.cached("quick")  # the compiled step of a loop, if there is one (jit.py)

@@ -15,6 +15,7 @@ from running import check_same, on_compiled_engines, run
 import naive_graph as ng
 from naive_graph import Constant, Graph, Program, Variable
 from naive_graph.core.background import BackgroundTask
+from naive_graph.core.lock import LOCK
 from naive_graph.engines import select
 from naive_graph.engines.direct.engine import KEY
 from naive_graph.engines.llvm.compile import compiled
@@ -183,6 +184,21 @@ def test_a_loop_goes_on_while_the_next_engine_is_made_ready(monkeypatch):
         assert (y.value, x.grad, x.tables.cached((KEY,)) is not None) == (12.0, 7.0, ready)  # what direct sorted
         held.set()
         finish()
+
+
+def test_the_first_run_of_a_very_large_graph_waits_for_the_direct_engine_and_holds_no_graph(monkeypatch):
+    was_free = []
+    monkeypatch.setattr(select, "PATIENCE", 0)
+    monkeypatch.setattr(
+        select, "AHEAD", BackgroundTask(lambda: was_free.append(not LOCK._is_owned()) or select._direct())
+    )
+    monkeypatch.setattr(Setting, "default", None)
+    monkeypatch.setattr("naive_graph.graph.graph.VERY_LARGE", 3)
+    x = Variable(3.0)
+    y = x * x + x
+    assert len(Graph.node_list) == 3
+    Graph.forward(y)
+    assert (y.value, x.tables.cached((KEY, y.row)) is not None, was_free) == (12.0, True, [True])
 
 
 def test_a_loop_goes_on_while_its_own_code_is_made(monkeypatch):
