@@ -29,10 +29,10 @@ LARGEST_TABLE = 8  # index tables of at most so many entries are written out
 
 
 class BoundIndexMap(NamedTuple):
-    """A index_map of a selection, with the product's indices bound to its axes."""
+    """An index map of a selection, with the product's indices bound to its axes."""
 
     index_map: IndexMap
-    target_index: int  # the index that the index_map gives as an expression of the source indices
+    target_index: int  # the index that the index map gives as an expression of the source indices
     source_indices: Ids
     always_in_range: bool  # whether the expression lies within the target's axis for all source indices
     is_identity: bool  # whether the target equals the one source index

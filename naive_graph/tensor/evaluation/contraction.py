@@ -3,7 +3,7 @@
     y[i,f] = sum over j of S[i,j] x[j,f]      with S[i,j] = 1 if j = 2 i + 1, else 0, is a gather: y = x[1::2]
 
 A factor is an array or a selection with its index numbers (ids), one for each axis, equal for axes that meet.
-Selections are replaced one index_map at a time: by a gather or scatter on one array where possible, otherwise by
+Selections are replaced one index map at a time: by a gather or scatter on one array where possible, otherwise by
 first contracting the arrays that they connect, and at worst by a dense array of zeros and ones. Such a replacement is
 planned on ids alone, as a `Rewrite`, so it can be applied to arrays and to their masks alike.
 """
@@ -132,7 +132,7 @@ class SelectionTerm(NamedTuple):
     target_id: int  # the id of index_map.axis, the axis that they index into
 
     def densify(self, array_ids: list[Ids]) -> Rewrite:
-        """Append the dense 0/1 array of this index_map (the last resort)."""
+        """Append the dense 0/1 array of this index map (the last resort)."""
         axes = sorted((*self.index_map.axes, self.index_map.axis))
         id_of_axis = dict(zip((*self.index_map.axes, self.index_map.axis), (*self.source_ids, self.target_id)))
         ids = tuple(id_of_axis[axis] for axis in axes)

@@ -58,9 +58,9 @@ def take(x: Array, indices: Array, axis: int) -> Array:
 
 
 def scatter(x: Array, axes: tuple[int, ...], index_map: IndexMap, shape: Shape) -> Array:
-    """Scatter-add: replace the index_map's axes of x by the one axis that they index into, placed first.
+    """Scatter-add: replace the index map's axes of x by the one axis that they index into, placed first.
 
-    axes: those of x that are the index_map's axes. shape: the selection's.
+    axes: those of x that are the index map's axes. shape: the selection's.
     """
     rest = [axis for axis in range(x.ndim) if axis not in axes]
     x = permute_axes(x, [*axes, *rest])
@@ -75,7 +75,7 @@ def scatter(x: Array, axes: tuple[int, ...], index_map: IndexMap, shape: Shape) 
 
 
 def gather_batched(x: Array, index_map: IndexMap, shape: Shape, lead: Shape) -> Array:
-    """A batched gather: the leading axes of x (of extents `lead`) are axes of the index_map.
+    """A batched gather: the leading axes of x (of extents `lead`) are axes of the index map.
 
     See IndexMap.with_batch_axes.
     """
@@ -83,7 +83,7 @@ def gather_batched(x: Array, index_map: IndexMap, shape: Shape, lead: Shape) -> 
 
 
 def scatter_batched(x: Array, axes: tuple[int, ...], index_map: IndexMap, shape: Shape, lead: Shape) -> Array:
-    """A batched scatter: some of the index_map's axes stay, as leading axes of the result (of extents `lead`).
+    """A batched scatter: some of the index map's axes stay, as leading axes of the result (of extents `lead`).
 
     See IndexMap.with_batch_axes.
     """

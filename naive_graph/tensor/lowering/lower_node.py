@@ -195,7 +195,7 @@ def _gather_or_scatter(
     writer: BulkWriter, rows: Rows, ids: Ids, selection: SelectionNode, index_map: IndexMap, axis_ids: Ids,
     kept_ids: set[int],
 ) -> tuple[Rows, Ids] | None:  # fmt: skip
-    """Apply one index_map: gather if the rows have the axis that it indexes, scatter-add if they have its own axes.
+    """Apply one index map: gather if the rows have the axis that it indexes, scatter-add if they have its own axes.
 
     None if neither can be done. axis_ids: of the selection's axes. kept_ids: those of the result.
     """
@@ -212,7 +212,7 @@ def _gather_or_scatter(
 
 
 def _scatter_add_rows(writer: BulkWriter, rows: Rows, selection: SelectionNode, index_map: IndexMap) -> Rows:
-    """Scatter-add of rows: replace the index_map's axes, the first of `rows`, by the axis that they index into."""
+    """Scatter-add of rows: replace the index map's axes, the first of `rows`, by the axis that they index into."""
     size = selection.shape[index_map.axis]
     others = rows.shape[len(index_map.axes) :]
     if index_map.is_reshape(selection.shape):
