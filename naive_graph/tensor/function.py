@@ -83,9 +83,11 @@ class Function:
     @property
     def name(self) -> str:
         """The name shown in drawings: a rule's, if the function only applies it to the arguments in order; else "f"."""
-        rule = self.plan.rule(self.plan.targets[0])
-        is_rule = rule is not None and self.tables.operands(self.result) == list(self.arguments)
-        return rule.name if rule is not None and is_rule else "f"
+        plan = self.plan
+        rule = plan.rule(plan.targets[0])
+        if rule is None or self.tables.operands(self.result) != list(self.arguments):
+            return "f"
+        return rule.name
 
     @property
     def branches(self) -> dict[int, int]:
@@ -106,9 +108,9 @@ class Function:
         return branch_of if is_plain and operands.count(operands[0]) == 1 and operands[0] in self.arguments else {}
 
     def __call__(self, *values: Any) -> Any:
-        columns = self.columns(values)
-        evaluate(self.plan, columns)
-        return columns[self.plan.targets[0]]
+        plan, columns = self.plan, self.columns(values)
+        evaluate(plan, columns)
+        return columns[plan.targets[0]]
 
     def columns(self, values: Iterable[Any]) -> list[Any]:
         """A value for each row of the plan, arguments and constants: those of rules are computed from them, in order.
