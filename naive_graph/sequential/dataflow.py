@@ -164,8 +164,9 @@ def expand_layers(
     layers: Sequence[LayerInNetwork], data: str = "data", labels: str = "label", result: str = "res"
 ) -> Dataflow:
     """Expand layers to their dataflow graph, with the operator and stream names of the specification (E3)."""
-    flow, last, shape = Dataflow(layers, f"sequential_{result}"), len(layers), layers[0].input_shape
-    if is_copied := layers[0].layer.needs_input_for_backward:
+    flow, last = Dataflow(layers, f"sequential_{result}"), len(layers)
+    is_copied = layers[0].layer.needs_input_for_backward
+    if is_copied:
         flow.add(StreamOperator("copy", "copy"))
     for number in range(1, last + 1):
         flow.add(StreamOperator(f"FComp{number}", "forward", number))
@@ -173,15 +174,19 @@ def expand_layers(
     for number in range(last, 0, -1):
         flow.add(StreamOperator(f"BComp{number}", "backward", number))
     if is_copied:
-        flow.connect(data, "", "copy", shape)
-    flow.connect("copy_1" if is_copied else data, "copy" if is_copied else "", "FComp1", shape)
-    for number, placed in enumerate(layers, 1):
+        flow.connect(data, "", "copy", layers[0].input_shape)
+        flow.connect("copy_1", "copy", "FComp1", layers[0].input_shape)
+    else:
+        flow.connect(data, "", "FComp1", layers[0].input_shape)
+    for placed in layers:
+        number = placed.number
         after, reader = ("loss", "lossComp") if number == last else (f"F{number + 1}", f"FComp{number + 1}")
         flow.connect(f"F{number}_{after}", f"FComp{number}", reader, placed.output_shape)
     flow.connect(labels, "", "lossComp", layers[-1].output_shape)
     flow.connect("_Loss", "lossComp", f"BComp{last}", layers[-1].output_shape)
-    for number, placed in reversed([*enumerate(layers, 1)]):
-        before, name, shape = number - 1, f"BComp{number}", placed.input_shape
+    for placed in reversed(layers):
+        number, before, shape = placed.number, placed.number - 1, placed.input_shape
+        name = f"BComp{number}"
         if placed.layer.saves_residual:
             flow.connect(f"F{number}_B{number}", f"FComp{number}", name, placed.output_shape)
         if placed.layer.needs_input_for_backward:
