@@ -178,8 +178,9 @@ def _lower(tensor: TensorNode, tables: Tables) -> None:
             if writer.end > writer.first:
                 writer.flush()
         for key, lowered in new_lowered.items():  # which tensor the new rows belong to
-            if lowered.size and isinstance(key, TensorNode):
-                insort(tables.blocks, NodeRange(lowered.first, lowered.size, lowered), key=lambda block: block.first)
+            size = lowered.end - lowered.first
+            if size and isinstance(key, TensorNode):
+                insort(tables.blocks, NodeRange(lowered.first, size, lowered), key=lambda block: block.first)
         tables.unfolded.update(new_lowered)
     except BaseException:
         truncate_if_unreferenced(tables, mark)

@@ -35,7 +35,6 @@ class LoweredRows:
         self.tensor = tensor
         self.rows = rows
         self.first, self.end = first, end  # the block of rows that was appended, intermediate steps included
-        self.size = end - first
         self.version = -1  # of a leaf: the version of the numbers that its scalar nodes hold
 
     def name_of(self, offset: int) -> str | None:
