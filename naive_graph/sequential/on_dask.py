@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import MissingToolError, TrainingError
+from ..core.optional_deps import door
+from ..errors import TrainingError
 from ..tensor.tasks.on_dask import explain_lost_workers, gather_results
 from .dataflow import Dataflow
 from .network import Network, Weights
@@ -43,10 +44,8 @@ def on_dask(
     partition: Division | None = None, before: tuple[int, int] = (0, 0),
 ) -> PipelineResult:  # fmt: skip
     """Train in a pipeline on the current Dask client, or on a local one with threads if there is none."""
-    try:
+    with door("This run needs", "dask"):
         from distributed import Client, default_client
-    except ImportError:
-        raise MissingToolError('This run needs Dask: pip install "naive-graph[dask]".') from None
     flow, parts = resolve_partition(network, partition)
     try:
         client, owns_client = default_client(), False  # type: ignore[no-untyped-call]
