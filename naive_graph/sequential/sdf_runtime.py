@@ -60,7 +60,7 @@ class NetworkMachine:
     ) -> Firing:
         """Fire an operator once. weights: of the operator's layer, by name. iteration: number of the first sample,
         from 1; it decides what a Dropout drops."""
-        inputs, weights = [taken[name] for name in operator.inputs], self._own_weights(operator, weights)
+        inputs, weights = [taken[name] for name in operator.inputs], self._select_weights(operator, weights)
         gradients: dict[str, Array] = {}
         loss = None
         placed = self.layers[operator.layer - 1]
@@ -84,7 +84,7 @@ class NetworkMachine:
             gradients = deferred if self.later else layer.weight_gradients(*delta_and_residual, weights)
         return Firing(operator.name, iteration, dict(taken), dict(zip(operator.outputs, results)), gradients, loss)
 
-    def _own_weights(self, operator: StreamOperator, weights: Mapping[str, Array]) -> Mapping[str, Array]:
+    def _select_weights(self, operator: StreamOperator, weights: Mapping[str, Array]) -> Mapping[str, Array]:
         """The operator's share of its layer's weights."""
         if operator.share is None:
             return weights
@@ -117,7 +117,7 @@ class NetworkMachine:
         sums: dict[str, Array] = {}
         for start in range(0, len(total["delta"]), MOST_AT_ONCE):
             delta, saved = (total[name][start : start + MOST_AT_ONCE] for name in ("delta", "saved"))
-            gradients = self._layer(operator).weight_gradients(delta, saved, self._own_weights(operator, weights))
+            gradients = self._layer(operator).weight_gradients(delta, saved, self._select_weights(operator, weights))
             sums = {name: sums[name] + array if sums else array for name, array in gradients.items()}
         return sums
 

@@ -222,7 +222,7 @@ def in_threads(
     workers = [PipelineWorker(shared, number, names, timed) for number, names in enumerate(parts)]
     errors: list[BaseException] = []  # in the order in which they came
 
-    def stop_all(run: Future[None]) -> None:
+    def stop_all_if_failed(run: Future[None]) -> None:
         if error := run.exception():
             errors.append(error)
             shared.failed = True
@@ -231,7 +231,7 @@ def in_threads(
         try:
             runs = [pool.submit(worker.run) for worker in workers]
             for run in runs:
-                run.add_done_callback(stop_all)
+                run.add_done_callback(stop_all_if_failed)
             while wait(runs, PATIENCE).not_done:
                 pass  # so that a Ctrl-C is heard
         except BaseException:  # a thread that cannot start, or a signal's handler: the pool waits for the others

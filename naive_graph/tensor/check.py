@@ -112,14 +112,14 @@ class _TensorLoss:
         loss_tangent = forward(self.calculus, self.nodes, {leaf: seed}).get(self.loss)
         return 0.0 if loss_tangent is None else float(loss_tangent)
 
-    def _moved_arrays(self, leaf: LeafNode, index: tuple[int, ...], distance: float) -> Collection[Array]:
+    def _move_entry(self, leaf: LeafNode, index: tuple[int, ...], distance: float) -> Collection[Array]:
         """The leaves' arrays after one entry moved by a distance."""
         array = self.start[leaf].copy()
         array[index] += distance
         return (self.start | {leaf: array}).values()
 
     def _loss(self, leaf: LeafNode, index: tuple[int, ...], distance: float) -> float:
-        [loss] = self.loss_function(*self._moved_arrays(leaf, index, distance))
+        [loss] = self.loss_function(*self._move_entry(leaf, index, distance))
         return float(loss)
 
     # --- kinks ---
@@ -128,7 +128,7 @@ class _TensorLoss:
         """Whether a kink indicator changes its sign, or is 0, within the distance of the differences."""
         reach = KINK_REACH * self.wishes.eps
         for distance in (-reach, reach) if self.kinked else ():
-            moved_signs = self._signs(self._moved_arrays(leaf, index, distance))
+            moved_signs = self._signs(self._move_entry(leaf, index, distance))
             for before, after in zip(self.signs, moved_signs):
                 if ((before != after) & ~(before * after > 0.0)).any():
                     return True

@@ -13,7 +13,7 @@ import numpy as np
 from ...core.catalogue import held as stop_gradient
 from ...errors import ImportAttributeError, ImportModelError
 from ...tensor.base import TensorNode, size_of
-from ...tensor.operators.convolution import crops_and_extents
+from ...tensor.operators.convolution import find_crops_and_extents
 from ...tensor.operators.table import TABLE
 from ..builder import truncate_fraction
 from ..steps import check_entries
@@ -230,7 +230,7 @@ def _conv2d_backprop_input(builder: TensorFlowBuilder, step: GraphStep) -> Seque
         wanted = values.pop("output_shape")
         bound = operator_def.bind_arguments((), values)
         names = ("strides", "padding", "dilations", "groups", "data_format", "output_padding", "output_shape")
-        sides = crops_and_extents(bound["x"].shape, bound["w"].shape, **{name: bound[name] for name in names})
+        sides = find_crops_and_extents(bound["x"].shape, bound["w"].shape, **{name: bound[name] for name in names})
         values["output_padding"] = [wanted_extent - extent for wanted_extent, (_, extent) in zip(wanted, sides)]
     return builder.apply_operator(step, operator_def, values)
 

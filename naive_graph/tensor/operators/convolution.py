@@ -145,7 +145,7 @@ def depthwise_conv2d(
 # --- transposed ---------------------------------------------------------------
 
 
-def crops_and_extents(
+def find_crops_and_extents(
     x: Extents, w: Extents, strides: Any, padding: Any, dilations: Any, groups: int, data_format: str, *,
     output_padding: Any, output_shape: Any,
 ) -> list[tuple[int, int]]:  # fmt: skip
@@ -205,7 +205,7 @@ def conv2d_transpose(
     y[n, p s + i d, q s + j d, f] sums x[n,p,q,c] w[i,j,f,c]. w: (kh, kw, F / groups, C).
     padding is cut off; output_padding is added at the end.
     """
-    crops = crops_and_extents(
+    crops = find_crops_and_extents(
         x.shape, w.shape, strides, padding, dilations, groups, data_format,
         output_padding=output_padding, output_shape=output_shape,
     )  # fmt: skip

@@ -77,7 +77,7 @@ def batch_norm(
     return scale_and_shift(y, scale, bias, axis)
 
 
-def _axes_from(x: TensorNode, axis: int, scale: TensorNode | None, bias: TensorNode | None) -> list[int]:
+def _find_normalised_axes(x: TensorNode, axis: int, scale: TensorNode | None, bias: TensorNode | None) -> list[int]:
     """The axes from `axis` on. Raises ShapeError unless scale and bias fit them."""
     first = canonicalize_axis(axis, x.rank)
     shape = x.shape[first:]
@@ -93,7 +93,7 @@ def _axes_from(x: TensorNode, axis: int, scale: TensorNode | None, bias: TensorN
 )  # fmt: skip
 def layer_norm(x: Tensor, scale: Maybe = None, bias: Maybe = None, axis: Axis = -1, epsilon: Least0 = 1e-5) -> Any:
     """scale * (x - mean) / sqrt(variance + epsilon) + bias, over the axes from `axis` on. Source: Ba et al., 2016."""
-    y = standardize(x, _axes_from(x, axis, scale, bias), epsilon)
+    y = standardize(x, _find_normalised_axes(x, axis, scale, bias), epsilon)
     y = y if scale is None else y * scale
     return y if bias is None else y + bias
 
@@ -104,7 +104,7 @@ def layer_norm(x: Tensor, scale: Maybe = None, bias: Maybe = None, axis: Axis = 
 )  # fmt: skip
 def rms_norm(x: Tensor, scale: Maybe = None, bias: Maybe = None, axis: Axis = -1, epsilon: Least0 = 1e-5) -> Any:
     """scale * x / sqrt(mean of squares + epsilon), over the axes from `axis` on. Source: Zhang & Sennrich, 2019."""
-    axes = _axes_from(x, axis, scale, bias)
+    axes = _find_normalised_axes(x, axis, scale, bias)
     y = x * _inverse_std(reductions_api.mean(square(x), axes, True), epsilon)
     y = y if scale is None else y * scale
     return y if bias is None else y + bias
