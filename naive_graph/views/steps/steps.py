@@ -115,27 +115,28 @@ class Steps(RecordedWalk):
         return (step for step, _ in self.states(step_indices))
 
     def states(self, step_indices: Sequence[int]) -> Iterator[tuple[Step, State]]:
-        """The steps with these ascending indices, each with the state after it, which is updated in place.
+        """The steps with these ascending indices, each with the state after it: one object, updated in place.
 
         Earlier runs are skipped, back to the last one that resets the state: an update continues from it.
         """
         remaining = iter(step_indices)
         target_index = next(remaining, None)
-        since_reset: list[Run] = []
+        state, skipped = State(), list[Run]()
         for run, start in self._starts():
             if run.phase != UPDATE:
-                since_reset = []
-            if target_index is not None and target_index < start + len(run):
-                state = State()
-                for earlier in since_reset:
-                    deque(state.replay(earlier), maxlen=0)
-                for index, (entry, changed) in enumerate(state.replay(run), start):
-                    if index == target_index:
-                        yield make_step(index, run, entry, state, changed), state
-                        target_index = next(remaining, None)
-                        if target_index is None:
-                            return
-            since_reset.append(run)
+                skipped = []
+            if target_index is None or target_index >= start + len(run):
+                skipped.append(run)
+                continue
+            for earlier in skipped:
+                deque(state.replay(earlier), maxlen=0)
+            skipped = []
+            for index, (entry, changed) in enumerate(state.replay(run), start):
+                if index == target_index:
+                    yield make_step(index, run, entry, state, changed), state
+                    target_index = next(remaining, None)
+                    if target_index is None:
+                        return
 
     def find(
         self,
