@@ -41,7 +41,7 @@ class EventFile:
         events = [_make_event(file_version="brain.Event:2"), _make_event(session_log=began)]
         if serialized_graph is not None:
             events.append(_make_event(graph_def=serialized_graph))
-        self._append(events, mode="xb")
+        self._append(events, is_new=True)
 
     def write_new_steps(self, steps: Sequence[dict[str, float]]) -> None:
         """Write the steps that are not in the file yet. Raises HistoryError; the next call goes on."""
@@ -64,14 +64,15 @@ class EventFile:
             event.summary.value.add(tag=name, histo=summary_pb2.HistogramProto(**histogram_fields))
         self._append([event])
 
-    def _append(self, events: Sequence[Any], mode: str = "r+b") -> None:
+    def _append(self, events: Sequence[Any], is_new: bool = False) -> None:
         """Append all of these events, or none. Raises HistoryError; the history in memory is complete."""
         records = io.BytesIO()
         for event in events:
             RecordWriter(records).write(event.SerializeToString())
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            with open(self.path, mode, buffering=0) as file:
+            if is_new:
+                self.folder.mkdir(parents=True, exist_ok=True)
+            with open(self.path, "xb" if is_new else "r+b", buffering=0) as file:
                 _write(file, records.getvalue())
         except (OSError, ValueError) as error:
             why = getattr(error, "strerror", None) or error
