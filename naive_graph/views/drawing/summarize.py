@@ -163,20 +163,20 @@ def _best_rotation(parts: Sequence[SummaryPart], start: int, period: int, length
     offsets = range(min(period, length % period + 1 if length // period < 3 else period))
     offsets = offsets if period <= MOST_ROTATIONS else range(1)
     rotations = [(start + offset, period, (length - offset) // period) for offset in offsets]
-    return min(rotations, key=lambda loop: len(_find_carried(parts, *loop)))
+    return min(rotations, key=lambda loop: len(_find_carried_slots(parts, *loop)))
 
 
-def _carried_slot(source: int, start: int, period: int, count: int) -> Slot | None:
+def _find_slot(source: int, start: int, period: int, count: int) -> Slot | None:
     """Of a source of the last pass: its place in an earlier pass of the loop; None if it stands elsewhere."""
     is_earlier = start <= source < start + period * (count - 1)
     return ((source - start) % period, count - 1 - (source - start) // period) if is_earlier else None
 
 
-def _find_carried(parts: Sequence[SummaryPart], start: int, period: int, count: int) -> list[Slot]:
+def _find_carried_slots(parts: Sequence[SummaryPart], start: int, period: int, count: int) -> list[Slot]:
     """The loop-carried values of the last pass, in the order of their first use."""
     last = start + period * (count - 1)
     sources = (source for part in parts[last : last + period] for source in part.sources)
-    return list(filter(None, dict.fromkeys(_carried_slot(source, start, period, count) for source in sources)))
+    return list(filter(None, dict.fromkeys(_find_slot(source, start, period, count) for source in sources)))
 
 
 def roll_loop(parts: Sequence[SummaryPart], start: int, period: int, count: int, frame: int) -> list[SummaryPart]:
@@ -185,7 +185,7 @@ def roll_loop(parts: Sequence[SummaryPart], start: int, period: int, count: int,
     They are: the parts before the loop, a part for each loop-carried value, the body, and the parts after the loop.
     """
     last, end = start + period * (count - 1), start + period * count
-    carried = _find_carried(parts, start, period, count)
+    carried = _find_carried_slots(parts, start, period, count)
     around = (*parts[start].frames, frame)
 
     def new_index(source: int) -> int:
@@ -203,9 +203,9 @@ def roll_loop(parts: Sequence[SummaryPart], start: int, period: int, count: int,
             for position, source in enumerate(part.sources):
                 if source < start:
                     final_source = final.sources[position] if len(part.sources) == len(final.sources) else source
-                    slot = _carried_slot(final_source, start, period, count)
+                    slot = _find_slot(final_source, start, period, count)
                     (also if slot is None else initial_sources[slot]).append(source)
-        slots = [(source, _carried_slot(source, start, period, count)) for source in final.sources]
+        slots = [(source, _find_slot(source, start, period, count)) for source in final.sources]
         body.append(
             replace(
                 final,

@@ -24,7 +24,7 @@ from ...errors import HistoryError
 from ...graph.nodes import Node
 from ..drawing.picture import checked_path, save_atomically
 from ..theme import LIGHT, TEXT, format_number
-from .walk import SIZE, WALK, Walk, draw_ground, plot_walk, read_walk
+from .walk import SIZE, WALK, Walk, draw_background, plot_walk, read_walk
 
 DPI = 100
 PACE, PAUSE = 80, 1500  # milliseconds that each frame is shown, and the last one
@@ -43,7 +43,7 @@ def animate_walk(history: Any, f: Node, x: Node, y: Node | None, path: Any, fram
     with our_style():
         figure = Plot(figsize=SIZE, layout="constrained")
         panel = figure.subplots()
-        draw_ground(panel, walk, has_colorbar=True)
+        draw_background(panel, walk, has_colorbar=True)
         room = int(60 * figure.get_figwidth() / (0.64 * TEXT))  # letters of a line
         texts = {place: fill(_caption(walk, place), room) for place in places}
         title = panel.set_title(max(texts.values(), key=lambda text: text.count("\n")), parse_math=False)

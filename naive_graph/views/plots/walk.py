@@ -51,7 +51,7 @@ def plot_walk(
         if ax is None:
             leaves = [x] if y is None else [x, y]
             panel.figure.interactive = make_interactive_path(panel, f, leaves, walk.points)
-        return draw_ground(panel, walk, has_colorbar=ax is None) + _draw_walk(panel, walk)
+        return draw_background(panel, walk, has_colorbar=ax is None) + _draw_walk(panel, walk)
 
     return draw_panel(draw, SIZE, title, save, ax, figsize)
 
@@ -75,10 +75,10 @@ def read_walk(history: Any, f: Node, x: Node, y: Node | None) -> Walk:
     return Walk(f.name or "f", surface, names, steps, points, spots, len(recorded) - len(finite))
 
 
-# --- the ground: each function returns its artists of the legend ---------------
+# --- the background: each function returns its artists of the legend -----------
 
 
-def draw_ground(panel: Any, walk: Walk, has_colorbar: bool) -> list[Any]:
+def draw_background(panel: Any, walk: Walk, has_colorbar: bool) -> list[Any]:
     """Draw the curve or the contours of f around the walk."""
     if len(walk.names) > 1:
         return draw_contours([panel], walk.surface, walk.names, walk.points, walk.name, has_colorbar)
