@@ -60,6 +60,7 @@ class GraphRecipe(NamedTuple):
 
     def sort_topologically(self) -> list[int]:
         """The indices in topological order (Kahn's algorithm), without nodes on a cycle or behind one."""
+        # Not by graphlib: with it the Python of the lessons' pages (Pyodide) crashed in lesson 2.
         missing_counts = [len(self.operands(index)) for index in range(self.size)]
         consumers: list[list[int]] = [[] for _ in missing_counts]
         for index in range(self.size):
