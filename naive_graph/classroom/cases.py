@@ -159,6 +159,11 @@ class ExerciseCase(NamedTuple):
     reachable: frozenset[int] = frozenset()  # the indices of the target node and of all that it depends on
     max_visits: float = math.inf  # allowed calls of `partials`
 
+    @property
+    def node_count(self) -> int:
+        """The number of nodes of its graph; 0 for a case without one."""
+        return self.recipe.size if self.recipe else 0
+
 
 def plain_case(text: str, *arguments: Any, features: str = "") -> ExerciseCase:
     """A case over numbers, lists and functions. features: what is special, divided by semicolons."""

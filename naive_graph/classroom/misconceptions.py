@@ -223,16 +223,15 @@ def _check_too_slow(exercise: Exercise, outcomes: OutcomePairs) -> Mistake | Non
     mistake = None
     for i, (first, _) in enumerate(outcomes):
         case = exercise.cases[i]
-        size = case.recipe.size if case.recipe else 0
         roads = next((feature for feature in case.features if ROADS in feature), "")
         if first.kind in STOPPED and roads:
             visits = f" after {first.visits:,} visits" * (first.visits > 0)
             return Mistake("drives_every_road", f"It drives every road: {roads}. It was stopped{visits}. {VISIT_ONCE}")
         if first.visits > case.max_visits and exercise.is_right(i, first._replace(visits=0)):
-            message = f"It asks for partials {first.visits:,} times for {size} nodes. {VISIT_ONCE}"
+            message = f"It asks for partials {first.visits:,} times for {case.node_count} nodes. {VISIT_ONCE}"
             mistake = Mistake("sweeps_again", message)
         elif first.kind in STOPPED and "there are thousands of nodes" in case.features:
-            message = f"What it finds is right, but it takes too long for {size:,} nodes. {SLOW_SEARCH_HINT}"
+            message = f"What it finds is right, but it takes too long for {case.node_count:,} nodes. {SLOW_SEARCH_HINT}"
             mistake = Mistake("too_slow", message, i)
         elif not exercise.is_right(i, first):
             return None

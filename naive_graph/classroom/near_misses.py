@@ -64,7 +64,7 @@ class LocalRunner(NamedTuple):
 
 def parse_changes(exercise: Exercise, text: str) -> list[TriedChange]:
     """Parse the lines that `send_changes` sent. Raises ValueError, TypeError or LookupError for other lines."""
-    sizes = [getattr(case.recipe, "size", 0) for case in exercise.cases]
+    sizes = [case.node_count for case in exercise.cases]
     changes = []
     for line in text.split("\n")[:-1]:
         number, kind, where, outcomes = json.loads(line)

@@ -356,8 +356,8 @@ def pair_outcomes(exercise: RunnableExercise, text: str, missing_kind: str) -> O
         if line == END and any(earlier.kind == "endless" for pair in pairs for earlier in pair):
             break  # MAX_ENDLESS was reached: the remaining cases were left out
         is_missing = line in ("", END)
-        size = getattr(exercise.cases[number].recipe, "size", 0)
-        outcome = AnswerOutcome(missing_kind) if is_missing else parse_outcome(line, size)
+        node_count = exercise.cases[number].node_count
+        outcome = AnswerOutcome(missing_kind) if is_missing else parse_outcome(line, node_count)
         if number == len(pairs):
             pairs.append([])
         pairs[number].append(outcome)
