@@ -43,7 +43,7 @@ CODE_OR_FORMULA = re.compile(r"```.*?```|\$\$.*?\$\$|\$.*?\$|`[^`]*`", re.DOTALL
 def current_language() -> str:
     """The language code in $NAIVE_GRAPH_LANGUAGE, such as zh; "" for English and for unknown languages."""
     code = _language_code(os.environ.get("NAIVE_GRAPH_LANGUAGE", ""))
-    return code if code in languages() else ""
+    return code if code and code in languages() else ""
 
 
 def _language_code(locale: str) -> str:
@@ -66,7 +66,7 @@ def check_language(language: str) -> str:
 
 def translate(text: str) -> str:
     """Translate a message into the current language; parts that the catalogue lacks stay English."""
-    language = os.environ.get("NAIVE_GRAPH_LANGUAGE") and current_language()
+    language = current_language()
     return message_catalogue(language).message(text) if language else text
 
 
@@ -84,7 +84,7 @@ def use_language(language: str) -> Iterator[None]:
 
 def current_texts() -> dict[str, str]:
     """The translations of messages and of texts of pages into the current language, by text; none into English."""
-    language = os.environ.get("NAIVE_GRAPH_LANGUAGE") and current_language()
+    language = current_language()
     return message_catalogue(language).texts if language else {}
 
 
@@ -99,7 +99,13 @@ def message_catalogue(language: str) -> Catalogue:
 
 
 def _catalogue_file(language: str, name: str) -> Path:
-    return lessons_of_the_package()[0].parent / language / f"{name}.po"
+    return course_folder(language) / f"{name}.po"
+
+
+def course_folder(language: str) -> Path:
+    """The folder of the course in a language, which has its notes: that of the lessons for English ("en")."""
+    lessons = lessons_of_the_package()[0].parent
+    return lessons if language == "en" else lessons / language
 
 
 def read(file: Path) -> dict[str, str]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..classroom.language import has_translation, languages, lesson_in_language
+from ..classroom.language import course_folder, has_translation, languages, lesson_in_language
 from ..classroom.lessons import lessons_of_the_package
 from ..core.files import write_file_in
 from ..views.playground.folder import fingerprint, pyodide_cdn_url
@@ -121,9 +121,8 @@ class SiteWriter:
 
     def write_course(self, subfolder: str, language: str, lessons: Sequence[LessonPage]) -> Iterator[Path]:
         """Write the lessons in a language, their notebooks, and the notes to which they link."""
-        notes = lessons_of_the_package()[0].parent / language.replace("en", "") / "notes"
         for name, note, title in NOTES:
-            words = render_note(notes / note, lessons)
+            words = render_note(course_folder(language) / "notes" / note, lessons)
             yield self.page(f"{subfolder}/{name}.html", "glossary.html", title, language=language, words=words)
         said = translate_cell_texts(language)
         page_entries = []
@@ -180,7 +179,7 @@ class SiteWriter:
             for title, address, text in sections(lesson_page):
                 distinct_words = " ".join(dict.fromkeys(re.findall(r"\w+", text.lower())))
                 rows.append((title, address, f"lesson {lesson_page.number}", distinct_words, lesson_page.title))
-        words = (lessons_of_the_package()[0].parent / "notes" / "glossary.md").read_text("utf-8")
+        words = (course_folder("en") / "notes" / "glossary.md").read_text("utf-8")
         for term, meaning in re.findall(r"^## (.+)\n\n(.+(?:\n.+)*)", words, re.MULTILINE):
             rows.append((term, f"lessons/glossary.html#{place(term)}", "glossary", "", " ".join(meaning.split())))
         rows += [(program.title, f"gallery/{program.name}.html", "gallery", "", program.says) for program in programs]

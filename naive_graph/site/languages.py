@@ -6,8 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterable
 
-from ..classroom.language import message_catalogue
-from ..classroom.lessons import lessons_of_the_package
+from ..classroom.language import course_folder, message_catalogue
 from ..views.assets import read_asset
 from .markdown import markdown
 
@@ -21,9 +20,11 @@ def translator(language: str) -> Callable[[str], str]:
 
 def translate_cell_texts(language: str) -> str:
     """The texts of playground/cells.js with their translations to a language, as JSON; "" for English."""
+    if language == "en":
+        return ""
     match = re.search(r"const WORDS = \{(.*?)\n  \};", read_asset("playground/cells.js"), re.DOTALL)
     texts = re.findall(r'\w+: "((?:[^"\\]|\\.)*)"', match[1] if match else "")
-    return json.dumps({text: translator(language)(text) for text in texts}, ensure_ascii=False) * (language != "en")
+    return json.dumps({text: translator(language)(text) for text in texts}, ensure_ascii=False)
 
 
 def front_page(language: str, lesson_names: Iterable[str]) -> str:
@@ -37,5 +38,5 @@ def front_page(language: str, lesson_names: Iterable[str]) -> str:
             return ""
         return f"[{label}]({page_of_link[target]})" if target in page_of_link else str(label)
 
-    text = (lessons_of_the_package()[0].parent / language / "README.md").read_text("utf-8")
+    text = (course_folder(language) / "README.md").read_text("utf-8")
     return markdown(MARKDOWN_LINK.sub(link, text))
