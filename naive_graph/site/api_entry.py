@@ -154,8 +154,10 @@ class PublicName:
         if not self.is_operator:
             return ""
         with Graph.scratch(), suppress(DrawingError):
-            case = ExampleCall(self.thing, self.thing.examples[0]) if self.is_tensor_operator else None
-            result = case.results[0] if case else _apply_operator(self.thing)[0]
+            if self.is_tensor_operator:
+                result = ExampleCall(self.thing, self.thing.examples[0]).results[0]
+            else:
+                result, _ = _apply_operator(self.thing)
             html = draw(result, values=False, grads=False, most=40)._render_html("")
             return "".join(re.findall(r"<img[^>]*>", html)[:1])
         return ""
