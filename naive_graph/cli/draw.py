@@ -45,21 +45,24 @@ def report_file(output: Path, opened: bool) -> None:
 
 def parse_assignments(words: Sequence[str]) -> dict[str, float]:
     """{"x": 6.0} for ["x=6"]."""
-    values = parse_pairs(words, float, _no_assignment)
+    values = parse_pairs(words, float, _make_assignment_error)
     for name in values:
         if not name.isidentifier():
             raise ExpressionError(f"'{name}' is no name for a number. Write it like x=6, and quote the expression.")
     return values
 
 
-def _no_assignment(word: str) -> ExpressionError:
+def _make_assignment_error(word: str) -> ExpressionError:
     return ExpressionError(f"'{word}' is no number for a name. Write it like x=6, and quote the expression.")
 
 
 def parse_pairs(
-    words: Sequence[str], convert: Callable[[str], Any], fail: Callable[[str], NaiveGraphError]
+    words: Sequence[str], convert: Callable[[str], Any], make_error: Callable[[str], NaiveGraphError]
 ) -> dict[str, Any]:
-    """{"x": 6.0} for ["x=6"]. convert: makes a value of its text, or raises ValueError. fail: the error of a word."""
+    """{"x": 6.0} for ["x=6"].
+
+    convert: makes a value of its text, or raises ValueError. make_error: makes the error for a word that is no pair.
+    """
     values: dict[str, Any] = {}
     for word in words:
         name, _, text = (part.strip() for part in word.rpartition("="))
@@ -68,7 +71,7 @@ def parse_pairs(
         try:
             values[name] = convert(text if name else "")
         except ValueError:
-            raise fail(word) from None
+            raise make_error(word) from None
     return values
 
 

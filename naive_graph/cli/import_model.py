@@ -27,7 +27,7 @@ def import_model(
 
     checked_path(output, "A picture", FORMS, CommandError)
     # A known value is a number, true, false, or a list of them.
-    sizes, values = parse_sizes(size), parse_pairs(known, json.loads, _no_known_value)
+    sizes, values = parse_sizes(size), parse_pairs(known, json.loads, _make_known_value_error)
     is_frozen = file.suffix.lower() in FROZEN
     if is_frozen and values:
         raise CommandError("--known is for the inputs of ONNX files. In a graph of TensorFlow, let it be a Const.")
@@ -63,7 +63,7 @@ def _read_tensorflow(path: Path, sizes: Mapping[str, int]) -> Any:
 
 def parse_sizes(words: Sequence[str]) -> dict[str, int]:
     """{"batch": 4} for ["batch=4"]."""
-    return parse_pairs(words, _parse_size, _no_size)
+    return parse_pairs(words, _parse_size, _make_size_error)
 
 
 def _parse_size(text: str) -> int:
@@ -72,9 +72,9 @@ def _parse_size(text: str) -> int:
     return int(text)
 
 
-def _no_size(word: str) -> CommandError:
+def _make_size_error(word: str) -> CommandError:
     return CommandError(f"'{word}' is no size for a name. Write it like batch=4.")
 
 
-def _no_known_value(word: str) -> CommandError:
+def _make_known_value_error(word: str) -> CommandError:
     return CommandError(f"'{word}' is no value for an input. Write it like sr=16000, or shape=[1,80].")
