@@ -34,10 +34,19 @@ from ...tensor.operators.operator_def import OperatorDef
 from ...tensor.sparse_selector import SelectionNode
 from ...training.model import Model, ParameterLeaf
 from ..network import ImportedNetwork, InputLeaf, Sizes
-from . import export_graph
 from .custom_ops import DOMAIN, PARAMETERS, SETTINGS, custom_name, describe_call
 from .dynamic_axes import Written, write_with_dynamic_axes
-from .export_graph import ExportRefused, GraphBuilder, InputValue, ModelBuilder, StoredValue, TransposedValue, Value
+from .export_graph import (
+    ExportRefused,
+    GraphBuilder,
+    InputValue,
+    ModelBuilder,
+    StoredValue,
+    TransposedValue,
+    Value,
+    make_function_proto,
+    make_graph_proto,
+)
 from .export_rules import export_call, export_node
 from .sequential_layers import write_layers
 
@@ -120,7 +129,7 @@ def _write_graph(model_builder: ModelBuilder, target: Any) -> GraphProto:
     writer = NodeWriter(builder)
     names = names or [*map(_own_name, results)]
     writer.reserve_names(names, results)
-    return export_graph.graph(builder, "naive_graph", writer.write_or_raise(results), names)
+    return make_graph_proto(builder, "naive_graph", writer.write_or_raise(results), names)
 
 
 def _own_name(result: TensorNode | Node) -> str:
@@ -325,7 +334,7 @@ class NodeWriter:
         self.refused.update(writer.refused)
         metadata = describe_call(call.operator.name, [*fed], call.operands, call.properties)
         function_name, attributes = custom_name(call)
-        proto = export_graph.function(inside, function_name, values, metadata)
+        proto = make_function_proto(inside, function_name, values, metadata)
         proto.attribute.extend(attributes)  # their values are already in the body
         name = self.builder.model_builder.enter(proto)
         shapes = [result.shape for result in results]

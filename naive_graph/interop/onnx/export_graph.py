@@ -2,7 +2,7 @@
 
 So a rule's value function, called with Values, writes the nodes that compute it. A `Value` can be read
 in several entry types and axis orders: a Cast or Transpose is written when a reader first needs it.
-`graph` and `function` make protobuf messages of what was written.
+`make_graph_proto` and `make_function_proto` make protobuf messages of what was written.
 """
 
 from __future__ import annotations
@@ -452,14 +452,16 @@ def _rule_function(model_builder: ModelBuilder, rule: Rule, count: int) -> str:
                 "value with naive_graph's functions (exp, log, where ...)"
             ) from None
         metadata = describe_call(rule.name, letters, letters, {})
-        model_builder.named[key] = model_builder.enter(function(builder, rule.name, [result], metadata))
+        model_builder.named[key] = model_builder.enter(make_function_proto(builder, rule.name, [result], metadata))
     return model_builder.named[key]
 
 
 # --- protobuf messages --------------------------------------------------
 
 
-def graph(builder: GraphBuilder, name: str, outputs: Sequence[Value], names: Sequence[str] = ()) -> GraphProto:
+def make_graph_proto(
+    builder: GraphBuilder, name: str, outputs: Sequence[Value], names: Sequence[str] = ()
+) -> GraphProto:
     """Return the GraphProto with these outputs, under these names where they are free."""
     output_names = [_output_name(builder, value) for value in outputs]
     inputs = [input_value.info for input_value in builder.fed if input_value.info]
@@ -488,7 +490,9 @@ def _output_name(builder: GraphBuilder, value: Value) -> str:
     return output_name
 
 
-def function(builder: GraphBuilder, name: str, outputs: Sequence[Value], metadata: dict[str, str]) -> FunctionProto:
+def make_function_proto(
+    builder: GraphBuilder, name: str, outputs: Sequence[Value], metadata: dict[str, str]
+) -> FunctionProto:
     """Return the graph as a FunctionProto; metadata: its metadata."""
     proto = FunctionProto(name=name, domain=DOMAIN)
     proto.input.extend(input_value.form() for input_value in builder.fed)

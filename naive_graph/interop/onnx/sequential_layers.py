@@ -21,7 +21,7 @@ from ...sequential import layers
 from ...sequential.model import Sequential
 from ...sequential.network import Network
 from .custom_ops import SETTINGS
-from .export_graph import GraphBuilder, InputValue, ModelBuilder, StoredValue, Value, common_order, graph
+from .export_graph import GraphBuilder, InputValue, ModelBuilder, StoredValue, Value, common_order, make_graph_proto
 from .import_graph import attributes_of
 from .reading import OnnxContent, read
 from .steps import OnnxStep
@@ -223,7 +223,7 @@ def write_layers(model_builder: ModelBuilder, network: Network) -> GraphProto:
     value: Value = InputValue(builder, (SAMPLES, *network.input_shape), network.streams.data)
     for placed, weights in zip(network.layers, network.weights):
         value = _write_layer(builder, placed, value, weights)
-    return graph(builder, "sequential", [value], [network.streams.result])
+    return make_graph_proto(builder, "sequential", [value], [network.streams.result])
 
 
 def _write_layer(builder: GraphBuilder, placed: layers.LayerInNetwork, x: Value, weights: Mapping[str, Any]) -> Value:
