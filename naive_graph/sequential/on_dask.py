@@ -72,13 +72,11 @@ def _train_on_client(
     versions: list[dict[str, Any]] = []  # for each buffer the shares, by the operator that updates them
     for buffer in buffers:
         shares: dict[str, Share] = {}
-        for name, layer in layer_of.items():
-            indices = _locate_share(flow, name)
-            if flow.operators[name].kind == "backward" and indices:
-                weights = buffer[layer - 1]
-                shares[name] = {weight: weights[weight][index] for weight, index in indices.items()}
-        # As a list: of a dictionary, Dask would take the names as its own keys, and both buffers for one.
-        versions.append(dict(zip(shares, client.scatter([*shares.values()], hash=False))))
+        for name in (name for name in layer_of if flow.operators[name].kind == "backward"):
+            weights = buffer[layer_of[name] - 1]
+            shares[name] = {weight: weights[weight][index] for weight, index in _locate_share(flow, name).items()}
+        # Each in a list: of a dictionary, Dask would take the names as its own keys, and both buffers for one.
+        versions.append({name: client.scatter([share], hash=False)[0] for name, share in shares.items() if share})
     losses: list[Any] = []
     first, number = before[1], before[0]
     for number, members in enumerate(blocks(range(len(samples)), network.batch_size), before[0]):
