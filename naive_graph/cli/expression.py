@@ -46,6 +46,8 @@ ALIASES = {  # names of functions elsewhere -> ours, for "Did you mean"
 }  # fmt: skip
 ALLOWED_SYNTAX = "An expression has numbers, names, + - * / **, comparisons, and functions such as log(x)."
 Make = Callable[[list[Any]], Any]  # builds a part's node from its operands
+# The names in the call `make(inner)`, which `_build_part` compiles for each part.
+MAKE, INNER = (ast.Name(name, ast.Load(), lineno=1, col_offset=0) for name in ("make", "inner"))
 
 
 def read(text: str, values: Mapping[str, float] | None = None) -> Node:
@@ -176,10 +178,8 @@ class ExpressionReader:
 
         The call is compiled with the part's position, so that the node knows where in the text it was written.
         """
-        call = ast.parse("make(inner)", mode="eval")
-        for node in ast.walk(call):
-            ast.copy_location(node, part)
-        return eval(compile(call, FILE_NAME, "eval"), {"make": make, "inner": inner})
+        call = ast.copy_location(ast.Call(MAKE, [INNER], []), part)
+        return eval(compile(ast.Expression(call), FILE_NAME, "eval"), {"make": make, "inner": inner})
 
     def _split_part(self, part: ast.expr) -> tuple[list[ast.expr], Make]:
         """Return a part's operands, and the function that builds it from them. Raises ExpressionError."""
