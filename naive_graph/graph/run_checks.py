@@ -53,19 +53,19 @@ def initial_values(tables: Tables, plan: Plan, fed: Mapping[int, float] = NOTHIN
 
     Raises PlaceHolderError if a leaf that is needed has no number, ArityError if an operator lacks operands.
     """
-    needed = {*plan.placeholders()}.intersection([*plan.targets, *plan.operand_steps])
-    for step in sorted(needed):
-        row = plan.rows[step]
-        if row not in fed and tables.stamp(row) == NEVER:
-            called = tables.name(row) or "p"
-            raise PlaceHolderError(
-                f"{tables.label(row)} has no value. Feed it: Graph.forward(feed={{{called}: 1.0}}). "
-                f"It was made on {tables.origin(row)}."
-            )
-    check_set(tables, plan.rows)
+    rows = plan.rows
+    empty = [step for step in plan.placeholders() if rows[step] not in fed and tables.stamp(rows[step]) == NEVER]
+    needed = {*plan.targets, *plan.operand_steps} if empty else ()  # a set of all steps, which few runs need
+    for row in [rows[step] for step in empty if step in needed]:
+        called = tables.name(row) or "p"
+        raise PlaceHolderError(
+            f"{tables.label(row)} has no value. Feed it: Graph.forward(feed={{{called}: 1.0}}). "
+            f"It was made on {tables.origin(row)}."
+        )
+    check_set(tables, rows)
     plan.check_complete(tables)
     values = tables.values
-    return [fed.get(row, values[row]) for row in plan.rows]
+    return [fed.get(row, values[row]) for row in rows] if fed else [values[row] for row in rows]
 
 
 def commit_values(tables: Tables, plan: Plan, values: Sequence[float], fed: Mapping[int, float], now: int) -> None:
