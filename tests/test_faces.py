@@ -112,6 +112,7 @@ def test_a_name_that_is_in_a_room_says_in_which():
     with pytest.raises(AttributeError, match=r"naive_graph has no 'nonsense'\."):
         ng.nonsense
     assert not hasattr(ng.tensor, "nonsense")
+    assert not hasattr(ng, "")
 
 
 def test_a_room_gives_the_advice_of_the_package_and_its_own_files():

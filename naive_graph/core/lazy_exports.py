@@ -101,6 +101,6 @@ def raise_unknown_name(package: str, subpackages: Iterable[str], name: str) -> N
     else:
         hint = advice(name, "package")
         message = f"{message} Write {hint}." if hint else message
-    if name[0] != "_" and sys._getframe(2).f_code.co_name == "_handle_fromlist":
+    if not name.startswith("_") and sys._getframe(2).f_code.co_name == "_handle_fromlist":
         raise ImportError(message if hint else message + suggest(name, dir(sys.modules[package])), name=package)
     raise UnknownNameError(message, name=name, obj=None if hint else sys.modules[package])
