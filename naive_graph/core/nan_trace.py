@@ -43,7 +43,7 @@ def explain_value(tables: Tables, plan: Plan, values: Sequence[float], step: int
     elif samples:
         what = f"gave {value} over {samples} samples, each of them finite, written"
     else:
-        what = f"gave {_call(plan, values, step)} = {value}, written"
+        what = f"gave {_format_call(plan, values, step)} = {value}, written"
     return f"Forward: {tables.label(row)} {what} on {tables.origin(row)}. {REMEDY}"
 
 
@@ -56,13 +56,13 @@ def explain_backward(
             return (
                 f"Backward: the gradient of {tables.label(event.row)} became {event.total} at "
                 f"{tables.label(event.consumer)}: incoming {event.incoming} times partial {event.partial} of "
-                f"operand {event.position} in {_call(plan, values, plan.rows.index(event.consumer))}, "
+                f"operand {event.position} in {_format_call(plan, values, plan.rows.index(event.consumer))}, "
                 f"written on {tables.origin(event.consumer)}. {REMEDY}"
             )
     raise AssertionError("explain_backward is called only when a gradient is not finite")
 
 
-def _call(plan: Plan, values: Sequence[float], step: int) -> str:
+def _format_call(plan: Plan, values: Sequence[float], step: int) -> str:
     """The operator with its operands' values: `log(-1.0)`; of many operands the first four."""
     operands, rule = [repr(values[operand]) for operand in plan.operands(step)], plan.rule(step)
     assert rule is not None

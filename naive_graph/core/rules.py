@@ -194,11 +194,11 @@ def define(
 # --- what a rule can be applied to --------------------------------------------
 
 
-def _infix(name: str) -> Any:
+def _infix_method(name: str) -> Any:
     return lambda a, b: RULES[name](a, b)
 
 
-def _reflected(name: str) -> Any:
+def _reflected_method(name: str) -> Any:
     return lambda a, b: RULES[name](b, a)
 
 
@@ -232,11 +232,11 @@ class Arithmetic:
     def apply(self, rule: Rule, *operands: Any) -> Any:
         raise NotImplementedError
 
-    __add__, __sub__, __mul__ = map(_infix, ("add", "sub", "mul"))
-    __truediv__, __pow__, __mod__ = map(_infix, ("div", "pow", "mod"))
-    __radd__, __rsub__, __rmul__ = map(_reflected, ("add", "sub", "mul"))
-    __rtruediv__, __rpow__, __rmod__ = map(_reflected, ("div", "pow", "mod"))
-    __gt__, __lt__, __ge__, __le__ = map(_infix, ("greater", "less", "greater_equal", "less_equal"))
+    __add__, __sub__, __mul__ = map(_infix_method, ("add", "sub", "mul"))
+    __truediv__, __pow__, __mod__ = map(_infix_method, ("div", "pow", "mod"))
+    __radd__, __rsub__, __rmul__ = map(_reflected_method, ("add", "sub", "mul"))
+    __rtruediv__, __rpow__, __rmod__ = map(_reflected_method, ("div", "pow", "mod"))
+    __gt__, __lt__, __ge__, __le__ = map(_infix_method, ("greater", "less", "greater_equal", "less_equal"))
 
     if not TYPE_CHECKING:
 

@@ -25,7 +25,7 @@ from ..core.waiting import BEFORE, FULL, NOTHING, operator_entries
 from ..errors import ArityError, ForeignNodeError, NodeError, NumberError, NumericError, OperandError, StaleNodeError
 from .formatting import Printed, format_tables, generate_code, node_html, summarize_node, write_formula
 from .node_factory import CURRENT, KINDS, OPERATOR, append, check_name, handle, register, user_frame
-from .refusals import IN_NAIVE, NotANumber, refuse_assignment, warn_in_place
+from .refusals import IN_NAIVE, NodeRefusals, refuse_assignment, warn_in_place
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -61,7 +61,7 @@ class _Counter:
             node.tables.counters[self.degree, node._row] = count
 
 
-class Node(NotANumber):
+class Node(NodeRefusals):
     """One node of the graph: a Constant, a Variable, a PlaceHolder or an Operator.
 
     Comparisons: `a > b`, `a < b`, `a >= b` and `a <= b` are nodes, whose value is 1.0 or 0.0,

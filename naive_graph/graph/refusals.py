@@ -20,7 +20,7 @@ else:
 IN_NAIVE = "In naive_graph.naive, where a node is a plain object, this works as it stands."
 
 
-class NotANumber(_Methods):
+class NodeRefusals(_Methods):
     """The base of nodes: refuses what Python, NumPy and other libraries ask of a number or an array."""
 
     __slots__ = ()
@@ -48,7 +48,7 @@ class NotANumber(_Methods):
         )
 
     def __matmul__(self, other: Any) -> Any:
-        if isinstance(other, Arithmetic) and not isinstance(other, NotANumber):
+        if isinstance(other, Arithmetic) and not isinstance(other, NodeRefusals):
             return NotImplemented  # a tensor handles it
         raise OperandError(unsupported_message("matmul", type(self).__name__))
 
@@ -100,7 +100,7 @@ def _refuse_name(name: str) -> property:
 
 NOT_SET = ("data", "requires_grad", "val", "gradient", "item", "numpy")
 for _name in NOT_SET:
-    setattr(NotANumber, _name, _refuse_name(_name))
+    setattr(NodeRefusals, _name, _refuse_name(_name))
 
 
 def refuse_assignment(name: str) -> Callable[[Any, object], None]:

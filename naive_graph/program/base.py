@@ -41,7 +41,7 @@ from .inputs import (
     Weights,
     as_node_list,
     check_inputs,
-    listed,
+    ensure_list,
     make_slot,
     make_slots,
     missing_value_error,
@@ -95,7 +95,7 @@ class ProgramBase(Suggesting):
         if not self.outputs:
             raise NodeError("A Program needs at least one output. Write Program(loss, wrt=weights).")
         self._tables, self._engine = CURRENT.tables, engine_named(engine)
-        self.inputs = listed(inputs, str, Arithmetic)
+        self.inputs = ensure_list(inputs, str, Arithmetic)
         self._inputs = make_slots(self.inputs, self._slot)
         self._rows = rows_of(self.outputs, "Program")
         self._wrt = rows_of(self.wrt, "Program's wrt")

@@ -102,7 +102,7 @@ def slice_if_consecutive(places: Sequence[int]) -> Any:
 
 def as_node_list(given: Any, who: str) -> list[Any]:
     """A node, or a list of them, as a list."""
-    nodes = listed(given, Node, str, Mapping, Set)  # a set has no order, so no first output
+    nodes = ensure_list(given, Node, str, Mapping, Set)  # a set has no order, so no first output
     for node in nodes:
         if not isinstance(node, Node):
             raise not_a_node_error(node, who)
@@ -118,7 +118,7 @@ def not_a_node_error(given: Any, who: str) -> NodeError:
     return NodeError(f"{who} takes nodes, not {type(given).__name__} {shortened(given)}.{hint}")
 
 
-def listed(given: Any, *alone: type) -> list[Any]:
+def ensure_list(given: Any, *alone: type) -> list[Any]:
     """Several things as a list; a list of one for a thing that is of a type of `alone` or cannot be gone through."""
     return list(given) if not isinstance(given, alone) and is_iterable(given) else [given]
 
@@ -137,7 +137,7 @@ def make_slots(inputs: list[Any], slot: Callable[[Any], InputSlot]) -> list[Inpu
 
 def make_slot(input: Any) -> InputSlot:
     """The slot of a PlaceHolder, or of a list of them."""
-    placeholders = listed(input, str, Node)
+    placeholders = ensure_list(input, str, Node)
     for candidate in placeholders or [input]:
         if not isinstance(candidate, PlaceHolder):
             what, repair = shortened(candidate), ""

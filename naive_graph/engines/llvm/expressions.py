@@ -73,7 +73,9 @@ class ExpressionTranslator(FunctionBuilder):
         return self.of_Constant(ast.Constant(self.names[node.id]))
 
     def of_BinOp(self, node: ast.BinOp) -> Typed:
-        kind, operands = self.alike(node.left, node.right, "double" if isinstance(node.op, ast.Div) else "i64")
+        kind, operands = self.cast_to_common_type(
+            node.left, node.right, "double" if isinstance(node.op, ast.Div) else "i64"
+        )
         words: dict[Any, str] = INT_OPS if kind == "i64" else FLOAT_OPS
         return Typed(self.emit(f"{words[type(node.op)]} {kind} {operands}"), kind)
 
@@ -93,12 +95,12 @@ class ExpressionTranslator(FunctionBuilder):
 
     def of_Compare(self, node: ast.Compare) -> Typed:
         (operator,), (other,) = node.ops, node.comparators
-        kind, operands = self.alike(node.left, other, "i64")
+        kind, operands = self.cast_to_common_type(node.left, other, "i64")
         words: dict[Any, str] = INT_TESTS if kind == "i64" else FLOAT_TESTS
         test = f"{'icmp' if kind == 'i64' else 'fcmp'} {words[type(operator)]} {kind} {operands}"
         return Typed(self.emit(test), "i1")
 
-    def alike(self, left: ast.expr, right: ast.expr, least: str) -> tuple[str, str]:
+    def cast_to_common_type(self, left: ast.expr, right: ast.expr, least: str) -> tuple[str, str]:
         """The common type of two operands, at least that wide, and both as they are written in an instruction."""
         values = self.expression(left), self.expression(right)
         kind = self.widest(*values, Typed("", least))
