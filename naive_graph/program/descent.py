@@ -34,10 +34,7 @@ from .inputs import Inputs, feed
 from .update import FORMULA, apply_formula, describe_value, formula_of, memories_of
 
 LONGEST = 0.1  # seconds: a call of machine code takes about so long at most, since a Ctrl-C waits for its end
-
-
-class LoopCarried(NamedTuple):
-    """Source of a leaf whose value is a result of the step before."""
+LOOP_CARRIED = object()  # the source of a leaf whose value is a result of the step before
 
 
 class _Tracer(Tracer):
@@ -87,11 +84,6 @@ class _GrowingPlan(Rows):
         self.constants[row] = value
         return row
 
-    def add_carried_leaf(self) -> int:
-        row = self.add(PLACEHOLDER, [])
-        self.sources[row] = LoopCarried()
-        return row
-
     def build_plan(self) -> IR:
         ir = self.ir
         kinds, operand_lists = [kind for kind, _ in self.made], [operands for _, operands in self.made]
@@ -123,7 +115,7 @@ def build_step(lowering: Lowering, weights: Sequence[int], held: Sequence[float]
     leaf_of = {source: row for row, source in lowering.ir.sources.items() if isinstance(source, int)}
     start, wanted, time = {}, [lowering.values[0].row], {}
     if counts:
-        clock = grower.add_carried_leaf()
+        clock = grower.add(PLACEHOLDER, [])
         start[clock] = 1.0
         wanted.append(grower.add(RULES["add"].number, [clock, grower.place(1.0)]))
         time["t"] = _Tracer(grower, clock)
@@ -131,13 +123,13 @@ def build_step(lowering: Lowering, weights: Sequence[int], held: Sequence[float]
     for weight, (value, slope) in slopes.items():
         row = leaf_of.setdefault(weight, len(grower))
         if row == len(grower):  # the output does not depend on it; the formula may move it all the same
-            grower.add_carried_leaf()
-        memory = [grower.add_carried_leaf() for _ in range(memories)]
+            grower.add(PLACEHOLDER, [])
+        memory = [grower.add(PLACEHOLDER, []) for _ in range(memories)]
         arguments = [_Tracer(grower, operand_row) for operand_row in (row, slope.row, *memory)]
         results = apply_formula(formula, arguments, time)
         wanted += map(grower.place, results)
         start |= {row: value, **dict.fromkeys(memory, 0.0)}
-    grower.sources |= dict.fromkeys(start, LoopCarried())
+    grower.sources |= dict.fromkeys(start, LOOP_CARRIED)
     moved = {row: leaf for row, leaf in leaf_of.items() if leaf in start}
     return DescentStep(grower.build_plan(), start, wanted, moved)
 
