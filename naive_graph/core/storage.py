@@ -281,10 +281,6 @@ class Storage:
             len(self._operators)  # raises StaleNodeError if the graph was cleared
             return columns, tuple([memoryview(column) for column in columns])
 
-    def columns(self) -> tuple[list[int], ...]:
-        """Copies of operators, in-degrees, sources and targets, as lists."""
-        return tuple([view.tolist() for view in self.snapshot()[1]])
-
     def cached(self, key: Any) -> Any:
         """The cached value under this key; None if there is none, or nodes wait."""
         return None if self.waiting or self.torn else self._cache.get(key)

@@ -176,7 +176,7 @@ class Adjacency:
     """
 
     def __init__(self, tables: Tables) -> None:
-        _, degrees, sources, targets = tables.columns()
+        degrees, sources, targets = (column.tolist() for column in tables.snapshot()[1][1:])
         self.begins = array("q", accumulate(degrees, initial=0))
         self.drawn = [*zip(sources, targets)] if tables.edge_edits else None
         if self.drawn is not None:

@@ -14,11 +14,11 @@ def sizes(n):
     """How many edges the first and the second derivatives of a logsumexp draw."""
     with Graph.scratch():
         xs = [Variable(0.1 * place) for place in range(n)]
-        edges = [len(CURRENT.tables.columns()[2])]
+        edges = [len(CURRENT.tables.sources)]
         first = gradients(logsumexp(xs), xs)
-        edges.append(len(CURRENT.tables.columns()[2]))
+        edges.append(len(CURRENT.tables.sources))
         gradients(Graph.sum(share * (place + 1.0) for place, share in enumerate(first)), xs)
-        edges.append(len(CURRENT.tables.columns()[2]))
+        edges.append(len(CURRENT.tables.sources))
     return edges[1] - edges[0], edges[2] - edges[1]
 
 
