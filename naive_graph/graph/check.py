@@ -22,7 +22,7 @@ from ..core.rules import RULES, Arithmetic, Rule
 from ..core.sweep import evaluate
 from ..core.tables import PLACEHOLDER, VARIABLE, Tables
 from ..errors import GradientCheckError, NodeError, OperatorNameError
-from .derive import gradients, jacobian, tangent
+from .derive import differentiate_along, gradients, jacobian
 from .graph import Graph
 from .node_factory import CURRENT, handle, truncate_if_unreferenced
 from .nodes import Node, Variable, is_tensor, rows_of
@@ -194,7 +194,7 @@ class _LossFunction:
         """d loss / d leaf for each leaf, in each mode."""
         return {
             "reverse": [_exact_sum(column) for column in zip(*jacobian(self.losses, leaves))],
-            "forward": [_exact_sum(tangent(loss, {leaf: 1.0}) for loss in self.losses) for leaf in leaves],
+            "forward": [_exact_sum(differentiate_along(self.losses, {leaf: 1.0})) for leaf in leaves],
             "graph": self._built_gradients(leaves),
         }
 

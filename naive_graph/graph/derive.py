@@ -98,13 +98,18 @@ def tangent(y: Node, directions: Mapping[Node, float]) -> float:
         raise NodeError(
             f"tangent takes how fast each leaf moves, as in tangent(y, {{x: 1.0}}), not {shortened(directions)}."
         )
+    return differentiate_along([y], directions)[0]
+
+
+def differentiate_along(ys: Sequence[Node], directions: Mapping[Node, float]) -> list[float]:
+    """The `tangent` of each y, by one forward sweep for all of them."""
     speeds = [number(speed, "A direction") for speed in directions.values()]
     tables = CURRENT.tables
     with tables.lock, GUARD:
-        plan, steps = _plan(tables, [y], list(directions), "tangent")
+        plan, steps = _plan(tables, ys, list(directions), "tangent")
         duals = _seed_duals(tables, plan, dict(zip(steps, speeds)), initial_values(tables, plan))
         evaluate(plan, duals)
-        return slope_of(duals[plan.targets[0]])
+        return [slope_of(duals[target]) for target in plan.targets]
 
 
 @explains
