@@ -146,6 +146,9 @@ KERNEL_GRADIENT = Exercise(kernel_gradient, _kernel_gradient_cases)
 POOL_GRADIENT = Exercise(pool_gradient, _poolings)
 
 
+# --- lesson 14b -----------------------------------------------------------------
+
+
 def channels_last(picture):
     """Return the picture with its channels last: result[i][j][c] is picture[c][i][j].
 
